@@ -1,0 +1,3 @@
+//! Benchmarks, both sides in one run.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! What the cluster's own rules say to a write.

@@ -1,0 +1,1 @@
+//! Kubernetes' API as a pure function of request and state.

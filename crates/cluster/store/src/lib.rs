@@ -1,0 +1,1 @@
+//! Every version of every object, and watches over them.

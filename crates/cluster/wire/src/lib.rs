@@ -1,0 +1,1 @@
+//! Bodies on the wire: JSON, YAML and protobuf.

@@ -1,0 +1,1 @@
+//! Field ownership and patches.

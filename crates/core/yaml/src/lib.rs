@@ -1,0 +1,1 @@
+//! YAML as Go's tools read and write it.

@@ -1,0 +1,3 @@
+//! The tiphys command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Same request as a real API server, same answer.
