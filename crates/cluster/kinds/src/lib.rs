@@ -1,1 +1,3 @@
 //! What is special about built-in kinds.
+
+pub mod catalog;
