@@ -11,6 +11,7 @@
 //!
 //! Every kind is one row of `rules`; a kind without a row has no rules of its own.
 
+pub mod catalog;
 mod config;
 mod fault;
 mod fields;
