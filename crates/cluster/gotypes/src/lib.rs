@@ -1,0 +1,1 @@
+//! How Go's typed API reads and writes an object.
