@@ -10,7 +10,8 @@ use model::Value;
 ///
 /// A structure lives as long as one of its fields is owned; map keys and list entries are owned or
 /// not in their own right, and take with them what is below them. Nothing goes that the applier
-/// did not own. What loses all it has becomes null.
+/// did not own. What loses all it has becomes null. (The API server also removes a structure of
+/// which nothing but an empty keyed list would be left; here it stays.)
 pub(crate) fn prune(object: &mut Value, kind: Kind<'_>, last: &FieldSet, owned: [&FieldSet; 3]) {
     prune_at(object, kind, last, owned.map(Some), false, 0);
 }
@@ -212,7 +213,7 @@ mod tests {
             "spec": {
                 "size": 1, "tags": ["t", "u"], "atoms": ["x"], "labels": {"l": "1", "m": "2"},
                 "items": [{"name": "a", "v": "1", "sub": {"a": "1", "b": "2"}}, {"name": "b", "sub": {}}],
-                "ports": [], "nested": {"n": {"x": "1", "y": "2"}, "o": {}}, "whole": {"k": "1"},
+                "nested": {"n": {"x": "1", "y": "2"}, "o": {}}, "whole": {"k": "1"},
                 "free": {"f": {"g": {"h": 1}}, "i": [1]}, "obj": {"q": {"r": "1"}},
             },
         })
