@@ -96,9 +96,6 @@ pub struct Node {
     pub preserve_unknown: bool,
     /// `x-kubernetes-embedded-resource`.
     pub embedded_resource: bool,
-    /// The whole JSON schema this node was read from, for value validation of custom resources
-    /// (bounds, patterns, allOf, CEL rules). `None` for built-in types.
-    pub source: Option<Box<Value>>,
 }
 
 /// A place in a schema, or beyond what it describes.

@@ -24,11 +24,9 @@ impl Schemas {
         }
     }
 
-    /// Reads one schema without references, as the `openAPIV3Schema` of a CRD version; keeps each
-    /// node's source for value validation.
+    /// Reads one schema without references, as the `openAPIV3Schema` of a CRD version.
     pub fn add_structural(&mut self, schema: &Value) -> NodeId {
-        let mut node = self.read_structural(schema);
-        node.source = Some(Box::new(schema.clone()));
+        let node = self.read_structural(schema);
         self.add(node)
     }
 }
@@ -101,8 +99,9 @@ impl Schemas {
         if let Some(values) = schema.get("additionalProperties") {
             let to = match values {
                 Value::Object(_) => Some(self.add_structural(values)),
+                // Any value may stand here, but nothing is known of its fields: they are pruned.
                 Value::Bool(true) => Some(self.add(Node {
-                    preserve_unknown: true,
+                    nullable: true,
                     ..Node::default()
                 })),
                 _ => None,
