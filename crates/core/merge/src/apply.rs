@@ -349,14 +349,16 @@ impl Plan<'_> {
     }
 }
 
-// `ns/name; apps/v1, Kind=Deployment`.
+// `ns/name; apps/v1, Kind=Deployment`, or `ns/name; /v1, Kind=Service`.
 fn describe(object: &Value) -> String {
     let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+    let version = text("apiVersion");
+    // The core group has no name, but its slash is printed.
+    let slash = if version.contains('/') { "" } else { "/" };
     format!(
-        "{}/{}; {}, Kind={}",
+        "{}/{}; {slash}{version}, Kind={}",
         meta::namespace(object),
         meta::name(object),
-        text("apiVersion"),
         text("kind")
     )
 }

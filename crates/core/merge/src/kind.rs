@@ -92,6 +92,9 @@ impl<'a> Kind<'a> {
             return any;
         };
         match node.ty {
+            Type::IntOrString if node.name.as_deref() == Some(QUANTITY) => {
+                only(false, false, Some(Scalar::Any))
+            }
             Type::Any | Type::IntOrString => any,
             Type::Object => only(true, false, None),
             Type::Array => only(false, true, None),
@@ -274,6 +277,7 @@ fn is_zero(value: &Value) -> bool {
     }
 }
 
+const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const RAW: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
 
 // The type behind a cursor; a raw object is one value to everybody.

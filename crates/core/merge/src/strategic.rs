@@ -291,18 +291,39 @@ fn merge_ordered<'p>(
     };
     let rule = Rule::of(schema.and_then(|s| s.field(field)));
     check_order(new.unwrap_or_default(), order, rule.key)?;
-    let live = old.clone().unwrap_or_default();
+    if old.is_none() && new.is_none() {
+        return Ok(None);
+    }
+    let live = live_order(
+        old.as_deref().unwrap_or_default(),
+        new.unwrap_or_default(),
+        rule.key,
+    );
+    holds_maps(&[old.as_deref().unwrap_or_default(), new.unwrap_or_default()])?;
     let merged = match (old, new) {
-        (None, None) => return Ok(None),
-        (Some(old), None) => old,
+        (old, None) => old.unwrap_or_default(),
         (None, Some(new)) => new.iter().filter_map(without_directives).collect(),
         (Some(old), Some(new)) if rule.merges => merge_lists(old, new, rule, false, depth)?,
         (Some(_), Some(new)) => new.to_vec(),
     };
-    holds_maps(&[&live, new.unwrap_or_default()])?;
     let sorted = in_order(merged, order, &live, rule.key)?;
     original.insert(field.into(), Value::Array(sorted));
     Ok(Some(field))
+}
+
+// The order of the live entries. Where the patch deletes some, the server lets those it adds take
+// the places that became free at the end.
+fn live_order(old: &[Value], new: &[Value], merge_key: &str) -> Vec<Value> {
+    let same = |a: &Value, b: &Value| a.get(merge_key) == b.get(merge_key);
+    let deletes = |entry: &Value| entry.get(PATCH).and_then(Value::as_str) == Some("delete");
+    let mut order = old.to_vec();
+    order.retain(|entry| !new.iter().any(|other| deletes(other) && same(entry, other)));
+    for entry in new.iter().filter(|entry| entry.get(PATCH).is_none()) {
+        if order.len() < old.len() && !order.iter().any(|other| same(entry, other)) {
+            order.push(entry.clone());
+        }
+    }
+    order
 }
 
 // The entries of a patch must come in the order that the directive gives.
@@ -310,12 +331,15 @@ fn check_order(patch: &[Value], order: &[Value], merge_key: &str) -> Result<(), 
     if patch.is_empty() || order.is_empty() {
         return Ok(());
     }
-    let mut wanted = order.iter();
+    let mut wanted = order.iter().peekable();
     for entry in patch {
         if !merge_key.is_empty() && !entry.is_object() {
             return Err(bad_type("map[string]interface {}", entry));
         }
-        if entry.get(PATCH).is_some() {
+        // What is deleted has no place; other directives may not stand after the last place.
+        if let Some(directive) = entry.get(PATCH)
+            && (directive.as_str() == Some("delete") || wanted.peek().is_some())
+        {
             continue;
         }
         let found = loop {
