@@ -17,10 +17,10 @@ pub mod query;
 mod validate;
 
 pub use accept::{Convert, Endpoint, Format, Media, accept, is_pretty, write};
-pub use body::{BodyFormat, PatchType, body_format, patch_type};
+pub use body::{BodyFormat, Origin, PatchType, body_format, patch_type};
 pub use json::{Parsed, SyntaxError, parse as parse_json};
 pub use options::{
     CreateOptions, DeleteOptions, FieldValidation, GetOptions, IncludeObject, ListOptions,
     PatchOptions, Preconditions, TableOptions, UpdateOptions,
 };
-pub use query::Query;
+pub use query::{Query, unescape_path};

@@ -142,7 +142,7 @@ pub(crate) fn hand_over(
 /// What was there before an object was created.
 pub(crate) fn fresh(kind: Kind<'_>) -> Before<'static> {
     match kind {
-        Kind::Object(Some(cursor)) if cursor.node().source.is_none() => Before::Fresh,
+        Kind::Object(Some(cursor)) if !cursor.node().structural => Before::Fresh,
         Kind::Object(_) | Kind::Described(..) | Kind::Deduced | Kind::Opaque => {
             Before::Value(&Value::Null)
         }

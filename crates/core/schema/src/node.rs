@@ -109,6 +109,8 @@ pub struct Node {
     pub preserve_unknown: bool,
     /// `x-kubernetes-embedded-resource`.
     pub embedded_resource: bool,
+    /// The type comes from a CustomResourceDefinition, not from a built-in kind.
+    pub structural: bool,
 }
 
 /// A place in a schema, or beyond what it describes.

@@ -27,7 +27,8 @@ impl Schemas {
 
     /// Reads one schema without references, as the `openAPIV3Schema` of a CRD version.
     pub fn add_structural(&mut self, schema: &Value) -> NodeId {
-        let node = self.read_structural(schema);
+        let mut node = self.read_structural(schema);
+        node.structural = true;
         self.add(node)
     }
 }
