@@ -16,6 +16,7 @@
 pub mod classes;
 pub mod lifecycle;
 pub mod limits;
+pub mod matching;
 pub mod podsecurity;
 pub mod policy;
 pub mod priority;
@@ -118,6 +119,30 @@ pub trait Cluster {
     fn get(&self, group: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>>;
     /// All objects of a resource, in one namespace or everywhere, sorted by name.
     fn list(&self, group: &str, resource: &str, namespace: Option<&str>) -> Vec<Arc<Value>>;
+}
+
+/// What the API server lends to webhooks and policies. Every answer depends on the arguments alone.
+pub trait Host {
+    /// Evaluates a CEL expression with these variables.
+    fn evaluate(&self, expression: &str, variables: &[(&str, &Value)]) -> Result<Value, String>;
+    /// Applies a JSON patch to an object; the error is the text of the refusal.
+    fn json_patch(&self, object: &Value, patch: &Value) -> Result<Value, String>;
+    /// The uid of the call with this key.
+    fn uid(&self, key: &str) -> String;
+    /// The resource of a kind, and whether it is namespaced.
+    fn resource_of(&self, gvk: &GroupVersionKind) -> Option<(GroupVersionResource, bool)>;
+    /// All versions and groups under which the same objects are served, with their kinds.
+    fn equivalents(
+        &self,
+        gvr: &GroupVersionResource,
+        subresource: &str,
+    ) -> Vec<(GroupVersionResource, GroupVersionKind)>;
+    /// The object in another version of [`Host::equivalents`].
+    fn convert(&self, object: &Value, to: &GroupVersionKind) -> Result<Value, String>;
+    /// Brings an object that a webhook patched into stored form: decodes and defaults it.
+    fn settle(&self, object: &mut Value) -> Result<(), ApiError>;
+    /// Runs [`mutate`] once more, after a webhook changed the object.
+    fn mutate_again(&self, object: &mut Value) -> Result<(), ApiError>;
 }
 
 /// Text for the `Warning` headers of the answer.

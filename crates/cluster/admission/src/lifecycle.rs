@@ -10,9 +10,10 @@ pub fn check(review: &Review<'_>, cluster: &dyn Cluster) -> Result<(), ApiError>
     let about_namespace = review.gvk.group.is_empty() && review.gvk.kind == "Namespace";
     if about_namespace {
         let doomed = review.operation == Operation::Delete && IMMORTAL.contains(&review.name);
-        return match doomed {
-            true => Err(review.forbidden("this namespace may not be deleted")),
-            false => Ok(()),
+        return if doomed {
+            Err(review.forbidden("this namespace may not be deleted"))
+        } else {
+            Ok(())
         };
     }
     let free = review.namespace.is_empty()

@@ -64,14 +64,17 @@ fn parse_level(text: &str) -> Option<Level> {
     }
 }
 
-fn parse_version(text: &str) -> Option<Option<u32>> {
+/// The minor version, `None` for the latest; an error when it is neither.
+fn parse_version(text: &str) -> Result<Option<u32>, ()> {
     if text == "latest" {
-        return Some(None);
+        return Ok(None);
     }
-    let digits = text.strip_prefix("v1.")?;
+    let digits = text.strip_prefix("v1.").ok_or(())?;
     let plain = digits == "0" || !digits.starts_with('0');
-    let plain = plain && digits.bytes().all(|b| b.is_ascii_digit());
-    plain.then(|| digits.parse().ok())?.map(Some)
+    if !plain || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(());
+    }
+    digits.parse().map(Some).map_err(|_| ())
 }
 
 fn policy_of(namespace: &Value) -> (Policy, Vec<FieldError>) {
@@ -103,7 +106,7 @@ fn policy_of(namespace: &Value) -> (Policy, Vec<FieldError>) {
         }
         let version = meta::label(namespace, &version_label);
         if let Some(text) = version {
-            standard.minor = parse_version(text).unwrap_or_else(|| {
+            standard.minor = parse_version(text).unwrap_or_else(|()| {
                 let why = r#"must be "latest" or "v1.x""#;
                 faults.push(FieldError::invalid(
                     &path.key(&version_label),

@@ -22,13 +22,12 @@ pub fn mutate(
     if !concerns(review) || meta::annotation(pod, MIRROR).is_some() {
         return validate(&seen(review, pod), cluster);
     }
-    let mut name = meta::text_at(pod, "/spec/serviceAccountName").to_owned();
-    if name.is_empty() {
-        name = meta::text_at(pod, "/spec/serviceAccount").to_owned();
-    }
-    if name.is_empty() {
-        name = "default".into();
-    }
+    let given = ["/spec/serviceAccountName", "/spec/serviceAccount"].into_iter();
+    let mut given = given.map(|field| meta::text_at(pod, field));
+    let name = given
+        .find(|n| !n.is_empty())
+        .unwrap_or("default")
+        .to_owned();
     let found = account(&seen(review, pod), cluster, &name)?;
     let Some(spec) = pod.get_mut("spec").and_then(Value::as_object_mut) else {
         return Ok(());

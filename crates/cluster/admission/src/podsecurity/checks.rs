@@ -16,6 +16,7 @@ pub struct Fault {
     pub detail: String,
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "every rule ends with it")]
 fn fault(reason: &str, detail: String) -> Option<Fault> {
     Some(Fault {
         reason: reason.into(),
