@@ -68,9 +68,7 @@ fn is_hostname(text: &str) -> bool {
             || !c.is_ascii() && !c.is_whitespace() && !c.is_control()
     };
     let label = |part: &str| {
-        part.starts_with(free)
-            && part.ends_with(free)
-            && part.chars().all(|c| free(c) || c == '-')
+        part.starts_with(free) && part.ends_with(free) && part.chars().all(|c| free(c) || c == '-')
     };
     if text.len() > 255 || text.split('.').any(|part| part.len() > 63) {
         return false;

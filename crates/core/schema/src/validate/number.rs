@@ -234,7 +234,7 @@ pub fn show_float(n: f64) -> String {
     let text = format!("{n:e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..21).contains(&exponent) {
+    if (-4..6).contains(&exponent) || n == 0.0 {
         return format!("{n}");
     }
     let sign = if exponent < 0 { '-' } else { '+' };
@@ -250,8 +250,9 @@ mod tests {
         for (n, text) in [
             (1.0, "1"),
             (1.5, "1.5"),
-            (1e20, "100000000000000000000"),
-            (1e21, "1e+21"),
+            (100_000.5, "100000.5"),
+            (1e6, "1e+06"),
+            (123_456_789.0, "1.23456789e+08"),
             (1.25e-7, "1.25e-07"),
             (-0.0001, "-0.0001"),
         ] {
