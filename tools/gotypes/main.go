@@ -3,6 +3,8 @@
 //	go run . table       prints the type table that crates/cluster/gotypes embeds
 //	go run . decode      reads JSON objects, one a line, and prints what strict decoding makes of each
 //	go run . protobuf    reads JSON objects, one a line, and prints each as protobuf, in base64
+//	go run . decode-cases, protobuf-cases
+//	                     the same for random objects of every kind, as tests of that crate read them
 //	go run . emit        reads JSON values, one a line, and prints each as YAML, as a JSON string
 //	go run . load        reads JSON strings of YAML, one a line, and prints each as JSON
 package main
@@ -14,14 +16,16 @@ import (
 
 func main() {
 	commands := map[string]func() error{
-		"table":    printTable,
-		"decode":   decodeLines,
-		"protobuf": protobufLines,
-		"emit":     emitLines,
-		"load":     loadLines,
+		"table":          printTable,
+		"decode":         decodeLines,
+		"decode-cases":   decodeCases,
+		"protobuf":       protobufLines,
+		"protobuf-cases": protobufCases,
+		"emit":           emitLines,
+		"load":           loadLines,
 	}
 	if len(os.Args) != 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: gotypes table|decode|protobuf|emit|load")
+		fmt.Fprintln(os.Stderr, "usage: gotypes table|decode|protobuf|emit|load|…-cases")
 		os.Exit(2)
 	}
 	if err := commands[os.Args[1]](); err != nil {

@@ -34,10 +34,12 @@ func eachLine(answer func([]byte) Answer) error {
 	return in.Err()
 }
 
-func decodeLines() error {
+func decodeLines() error { return eachLine(decoder()) }
+
+func decoder() func([]byte) Answer {
 	scheme := allKinds()
 	strict := kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, scheme, scheme, kjson.SerializerOptions{Strict: true})
-	return eachLine(func(line []byte) Answer {
+	return func(line []byte) Answer {
 		object, _, err := strict.Decode(line, nil, nil)
 		var answer Answer
 		if faults, ok := runtime.AsStrictDecodingError(err); ok {
@@ -55,14 +57,16 @@ func decodeLines() error {
 		}
 		answer.Value = json.RawMessage(text)
 		return answer
-	})
+	}
 }
 
-func protobufLines() error {
+func protobufLines() error { return eachLine(protobufEncoder()) }
+
+func protobufEncoder() func([]byte) Answer {
 	scheme := allKinds()
 	reader := kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, scheme, scheme, kjson.SerializerOptions{})
 	writer := protobuf.NewSerializer(scheme, scheme)
-	return eachLine(func(line []byte) Answer {
+	return func(line []byte) Answer {
 		object, _, err := reader.Decode(line, nil, nil)
 		if err != nil {
 			return Answer{Error: err.Error()}
@@ -80,7 +84,7 @@ func protobufLines() error {
 			return Answer{Error: err.Error()}
 		}
 		return Answer{Text: base64.StdEncoding.EncodeToString(text), Value: json.RawMessage(value)}
-	})
+	}
 }
 
 func emitLines() error {

@@ -44,6 +44,8 @@ type Field struct {
 	Wire   string `json:"wire,omitempty"`
 	// ViaNumbers are the numbers of the messages that embedded structs travel in.
 	ViaNumbers []int `json:"viaNumbers,omitempty"`
+
+	goType reflect.Type
 }
 
 // Shape describes a Go type.
