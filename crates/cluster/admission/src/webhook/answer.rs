@@ -11,10 +11,13 @@ use model::{ApiError, Cause, Reason, Value, meta};
 pub enum Answer {
     /// HTTP success with this JSON body.
     Body(Value),
-    /// HTTP failure with this code and body.
+    /// HTTP success with a body that is no JSON, and what is wrong with it.
+    Garbled(String),
+    /// HTTP failure with this code, and the body if its content type is `text/…`.
     Status(u16, String),
     /// No answer: why, in the words of Go's HTTP client behind `Post "<url>": `, for example
-    /// `dial tcp 127.0.0.1:18444: connect: connection refused` or `context deadline exceeded`.
+    /// `dial tcp 127.0.0.1:18444: connect: connection refused`, `context deadline exceeded` or
+    /// `service "name" not found`.
     Unreachable(String),
 }
 
@@ -39,17 +42,17 @@ pub(crate) fn failed(webhook: &str, policy: FailurePolicy, why: &str) -> Result<
 /// Reads an answer; an error refuses the request.
 pub(crate) fn interpret(call: &Call, answer: &Answer, mutating: bool) -> Result<Verdict, ApiError> {
     let body = match answer {
-        Answer::Body(body) => body,
-        Answer::Status(code, text) => {
-            let why = format!("failed to call webhook: {}", status_text(*code, text));
-            failed(&call.webhook, call.failure_policy, &why)?;
-            return Ok(Verdict::default());
-        }
-        Answer::Unreachable(why) => {
-            let why = format!(
-                "failed to call webhook: Post {}: {why}",
-                go_quote(&call.url())
-            );
+        Answer::Body(body) => decode(call, body),
+        Answer::Garbled(why) => Err(format!(
+            "couldn't get version/kind; json parse error: {why}"
+        )),
+        Answer::Status(code, text) => Err(status_text(*code, text)),
+        Answer::Unreachable(why) => Err(format!("Post {}: {why}", go_quote(&call.url()))),
+    };
+    let body = match body {
+        Ok(body) => body,
+        Err(why) => {
+            let why = format!("failed to call webhook: {why}");
             failed(&call.webhook, call.failure_policy, &why)?;
             return Ok(Verdict::default());
         }
@@ -74,6 +77,49 @@ pub(crate) fn interpret(call: &Call, answer: &Answer, mutating: bool) -> Result<
         }
     }
     Ok(verdict)
+}
+
+/// Refuses what a typed client could not decode: other kinds and versions, broken base64.
+fn decode<'a>(call: &Call, body: &'a Value) -> Result<&'a Value, String> {
+    let wanted = meta::text_at(&call.body, "/apiVersion");
+    let (version, kind) = (
+        meta::text_at(body, "/apiVersion"),
+        meta::text_at(body, "/kind"),
+    );
+    let known = ["admission.k8s.io/v1", "admission.k8s.io/v1beta1"];
+    let review = kind == "AdmissionReview" && known.contains(&version);
+    if !version.is_empty() && !kind.is_empty() && !review {
+        return Err(format!(
+            "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
+            go_quote(kind),
+            go_quote(version)
+        ));
+    }
+    if review && version != wanted {
+        let short = |version: &str| version.rsplit('/').next().unwrap_or("").to_owned();
+        return Err(format!(
+            "converting ({}.AdmissionReview) to ({}.AdmissionReview): unknown conversion",
+            short(version),
+            short(wanted)
+        ));
+    }
+    match STANDARD.decode(meta::text_at(body, "/response/patch")) {
+        Ok(_) => Ok(body),
+        Err(error) => Err(format!(
+            "illegal base64 data at input byte {}",
+            position(&error)
+        )),
+    }
+}
+
+fn position(error: &base64::DecodeError) -> usize {
+    match error {
+        base64::DecodeError::InvalidByte(at, _) | base64::DecodeError::InvalidLastSymbol(at, _) => {
+            *at
+        }
+        base64::DecodeError::InvalidLength(length) => *length,
+        base64::DecodeError::InvalidPadding => 0,
+    }
 }
 
 fn verify(call: &Call, body: &Value, mutating: bool) -> Result<(), String> {
@@ -134,7 +180,10 @@ fn read_patch(call: &Call, body: &Value) -> Result<Option<Value>, String> {
     let bytes = STANDARD.decode(text).map_err(|e| broken(e.to_string()))?;
     let patch: Value = serde_json::from_slice(&bytes).map_err(|e| broken(e.to_string()))?;
     if !patch.is_array() {
-        return Err(broken("a JSON patch is a list of operations".into()));
+        let kind = go_kind(&patch);
+        return Err(broken(format!(
+            "json: cannot unmarshal {kind} into Go value of type jsonpatch.Patch"
+        )));
     }
     if patch.as_array().is_some_and(Vec::is_empty) {
         return Ok(None);
@@ -145,6 +194,17 @@ fn read_patch(call: &Call, body: &Value) -> Result<Option<Value>, String> {
         return Ok(Some(patch));
     }
     Err(format!("unsupported patch type {}", go_quote(kind)))
+}
+
+fn go_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
 }
 
 fn denied(webhook: &str, status: Option<&Value>) -> ApiError {
@@ -215,7 +275,7 @@ fn status_text(code: u16, body: &str) -> String {
     match code {
         400 => "the server rejected our request for an unknown reason".into(),
         401 => "the server has asked for the client to provide credentials".into(),
-        403 | 503 => said.into(),
+        403 => said.into(),
         404 => "the server could not find the requested resource".into(),
         405 => "the server does not allow this method on the requested resource".into(),
         409 => "the server reported a conflict".into(),
@@ -223,6 +283,7 @@ fn status_text(code: u16, body: &str) -> String {
         429 => {
             "the server has received too many requests and has asked us to try again later".into()
         }
+        503 => "the server is currently unable to handle the request".into(),
         504 => "the server was unable to return a response in the time allotted, but may still be processing the request".into(),
         500.. => format!(
             "an error on the server ({}) has prevented the request from succeeding",

@@ -162,7 +162,11 @@ fn a_broken_answer_fails_the_request() {
     let answers = [
         Answer::Unreachable("dial tcp 127.0.0.1:18444: connect: connection refused".into()),
         Answer::Status(500, "boom".into()),
+        Answer::Status(500, String::new()),
+        Answer::Status(503, "later".into()),
         Answer::Status(404, String::new()),
+        Answer::Garbled("unexpected end of JSON input".into()),
+        Answer::Body(json!({"kind": "Pod", "apiVersion": "v1"})),
         Answer::Body(json!({})),
         Answer::Body(json!({"response": {"uid": uid, "allowed": true}})),
         body("admission.k8s.io/v1", json!({"uid": "x"})),
@@ -177,11 +181,15 @@ fn a_broken_answer_fails_the_request() {
     expect![[r#"
         Internal error occurred: failed calling webhook \"w\": failed to call webhook: Post \"https://127.0.0.1:18444/dead?timeout=2s\": dial tcp 127.0.0.1:18444: connect: connection refused
         Internal error occurred: failed calling webhook \"w\": failed to call webhook: an error on the server (\"boom\") has prevented the request from succeeding
+        Internal error occurred: failed calling webhook \"w\": failed to call webhook: an error on the server (\"unknown\") has prevented the request from succeeding
+        Internal error occurred: failed calling webhook \"w\": failed to call webhook: the server is currently unable to handle the request
         Internal error occurred: failed calling webhook \"w\": failed to call webhook: the server could not find the requested resource
+        Internal error occurred: failed calling webhook \"w\": failed to call webhook: couldn't get version/kind; json parse error: unexpected end of JSON input
+        Internal error occurred: failed calling webhook \"w\": failed to call webhook: no kind \"Pod\" is registered for version \"v1\" in scheme \"pkg/runtime/scheme.go:111\"
         Internal error occurred: failed calling webhook \"w\": received invalid webhook response: webhook response was absent
         Internal error occurred: failed calling webhook \"w\": received invalid webhook response: expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=
         Internal error occurred: failed calling webhook \"w\": received invalid webhook response: expected response.uid=\"uid of v/conf/0/w\", got \"x\"
-        Internal error occurred: failed calling webhook \"w\": received invalid webhook response: expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got admission.k8s.io/v1beta1, Kind=AdmissionReview
+        Internal error occurred: failed calling webhook \"w\": failed to call webhook: converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion
         Internal error occurred: failed calling webhook \"w\": received invalid webhook response: validating webhook may not return response.patch
         Internal error occurred: failed calling webhook \"w\": received invalid webhook response: validating webhook may not return response.patchType"#]]
         .assert_eq(&texts.join("\n"));
@@ -336,6 +344,7 @@ fn broken_patches_refuse_the_request() {
         ask(json!({"allowed": true, "patchType": "JSONPatch"})),
         ask(json!({"allowed": true, "patchType": "Merge", "patch": encoded("[{}]")})),
         ask(json!({"allowed": true, "patchType": "JSONPatch", "patch": encoded("{}")})),
+        ask(json!({"allowed": true, "patchType": "JSONPatch", "patch": "!!"})),
         ask(patch(&json!([{"op": "replace", "path": "/a/b/c"}]))),
     ];
     let texts: Vec<String> = texts.iter().map(|t| message(t)).collect();
@@ -343,7 +352,8 @@ fn broken_patches_refuse_the_request() {
         Internal error occurred: failed calling webhook \"w\": received invalid webhook response: webhook returned response.patch but not response.patchType
         Internal error occurred: failed calling webhook \"w\": received invalid webhook response: webhook returned response.patchType but not response.patch
         Internal error occurred: failed calling webhook \"w\": unsupported patch type \"Merge\"
-        Internal error occurred: failed calling webhook \"w\": received undecodable patch in webhook response: a JSON patch is a list of operations
+        Internal error occurred: failed calling webhook \"w\": received undecodable patch in webhook response: json: cannot unmarshal object into Go value of type jsonpatch.Patch
+        Internal error occurred: failed calling webhook \"w\": failed to call webhook: illegal base64 data at input byte 0
         Internal error occurred: /a/b/c: missing value"#]]
         .assert_eq(&texts.join("\n"));
 }
