@@ -12,21 +12,30 @@ use std::sync::Arc;
 
 const REF: &str = "#/components/schemas/";
 
+/// Paths that have a document of their own but serve no objects.
+const UNTYPED: [&str; 4] = [".well-known/openid-configuration", "api", "apis", "version"];
+
 /// `/openapi/v3`: where each group version's document is, with a hash of its content.
 pub(crate) fn index(state: &State, request: &Request) -> Response {
     let mut paths = Map::new();
+    let mut add = |path: String, hash: &str| {
+        let url = format!("/openapi/v3/{path}?hash={hash}");
+        paths.insert(path, json!({"serverRelativeURL": url}));
+    };
+    for path in UNTYPED {
+        add(path.to_owned(), &sha512_hex(path.as_bytes()));
+    }
     for (group, versions) in state.registry.groups() {
+        if !group.is_empty() {
+            add(format!("apis/{group}"), &sha512_hex(group.as_bytes()));
+        }
         for version in versions {
             let path = if group.is_empty() {
                 format!("api/{version}")
             } else {
                 format!("apis/{group}/{version}")
             };
-            let url = format!(
-                "/openapi/v3/{path}?hash={}",
-                document_hash(state, group, version)
-            );
-            paths.insert(path, json!({"serverRelativeURL": url}));
+            add(path, &document_hash(state, group, version));
         }
     }
     let body = json!({"paths": paths}).to_string().into_bytes();
@@ -95,6 +104,10 @@ pub(crate) fn document(state: &State, request: &Request, path: &str) -> Option<R
     let (group, version) = match path.split('/').collect::<Vec<_>>().as_slice() {
         ["api", version] => (String::new(), (*version).to_owned()),
         ["apis", group, version] => ((*group).to_owned(), (*version).to_owned()),
+        ["apis", group] if state.registry.groups().iter().any(|(g, _)| g == group) => {
+            return Some(untyped_document(path));
+        }
+        _ if UNTYPED.contains(&path) => return Some(untyped_document(path)),
         _ => return None,
     };
     if !state.registry.serves(&group, &version) {
@@ -120,6 +133,16 @@ pub(crate) fn document(state: &State, request: &Request, path: &str) -> Option<R
     response.headers.push(("etag", format!("\"{tag}\"")));
     response.headers.push(("vary", "Accept".into()));
     Some(response)
+}
+
+fn untyped_document(path: &str) -> Response {
+    let get = json!({"get": {"responses": {"200": {"description": "OK"}}}});
+    let document = json!({
+        "openapi": "3.0.0",
+        "info": {"title": "Kubernetes", "version": "1.36"},
+        "paths": {format!("/{path}/"): get},
+    });
+    Response::json(200, document.to_string().into_bytes())
 }
 
 fn schemas_are_custom(state: &State, group: &str, version: &str) -> bool {

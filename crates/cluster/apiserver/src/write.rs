@@ -387,6 +387,7 @@ fn keep_system_fields(new: &mut Value, old: &Value) {
         "creationTimestamp",
         "generation",
         "deletionTimestamp",
+        "resourceVersion",
         "selfLink",
     ] {
         match from.get(field) {
