@@ -2,6 +2,7 @@
 
 mod generate;
 mod real;
+mod record;
 
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
@@ -25,12 +26,15 @@ enum Chore {
     /// Run a real Kubernetes control plane beside ours
     #[command(subcommand)]
     Real(real::Command),
+    /// Record the answers of a real API server to every case
+    Record(record::Arguments),
 }
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
         Chore::Generate(arguments) => generate::run(&arguments),
         Chore::Real(command) => real::run(command),
+        Chore::Record(arguments) => record::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,6 +2,7 @@
 
 mod down;
 mod env;
+pub(crate) mod plane;
 mod up;
 
 use crate::Outcome;
