@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"math/rand"
@@ -234,3 +235,73 @@ func (w *writer) value(t reflect.Type, depth int) string {
 	}
 	panic("no value for " + t.String())
 }
+
+func emitCases() error {
+	r := rand.New(rand.NewSource(3))
+	var lines []string
+	for range 600 {
+		text, err := json.Marshal(randomValue(r, 0))
+		if err != nil {
+			return err
+		}
+		lines = append(lines, string(text))
+	}
+	return printCases(emitter, lines)
+}
+
+// randomValue makes a JSON value of the strings that YAML has trouble with.
+func randomValue(r *rand.Rand, depth int) any {
+	kind := r.Intn(10)
+	if depth > 4 && kind > 5 {
+		kind = r.Intn(6)
+	}
+	switch kind {
+	case 6, 7:
+		list := []any{}
+		for range r.Intn(4) {
+			list = append(list, randomValue(r, depth+1))
+		}
+		return list
+	case 8, 9:
+		object := map[string]any{}
+		for range r.Intn(5) {
+			object[randomText(r)] = randomValue(r, depth+1)
+		}
+		return object
+	case 0:
+		return []any{nil, true, false, 0, 1, -7, 1.5, 1e21, 1e-7, 123456789012345678, 1234567.5, 100000.25, 0.0001}[r.Intn(13)]
+	}
+	return randomText(r)
+}
+
+func randomText(r *rand.Rand) string {
+	whole := []string{"", "yes", "no", "y", "N", "true", "null", "~", "0644", "1e3", "1_000", "0x1f", "1.5", ".5", "2001-01-01", "1:30", "1:30:45.5", "<<", "=", "-", "--", "---", "--- a", "...", "a: b", "a:b", "a #b", "#a", "a#b", "- a", "-a", "? a", "?a", ": a", ":a", "[a", "{a", "a]", "&a", "*a", "!a", "|a", ">a", "'a", "\"a", "%a", "@a", "`a", "a'b", "a\"b", "a\\b", " a", "a ", "a\n", "a\nb", "\na", "a\n\n", "a\nb\n", " a\nb", "a \nb", "a\n b", "\n", "\n\n", "a\tb", "\ta", "a\t", "a\r\nb", "é", "日本", "😀", "a\u0007", "\u2028", "a\u2028b", "\ufeff", "\ufeffa", "\u00a0", "a\u007f", "0b11", "0o17", "+1", "+", ".", ".inf", ".nan", "Infinity", "1e400", "0.", "12e03", "a, b", "a?b", "key with spaces", "http://x.y/z?q=1", "*", "&", "2006-01-02T15:04:05Z", "{}", "[]", "a:", "a: ", "🙂 b"}
+	if r.Intn(3) > 0 {
+		return whole[r.Intn(len(whole))]
+	}
+	words := []string{"lorem", "ipsum", "dolor", "sit", "amet:", "#x", "a'b", "\"q\"", "é", "  ", "1", "-", "\n", "\n  ", "\t"}
+	var text strings.Builder
+	for range 1 + r.Intn(40) {
+		text.WriteString(words[r.Intn(len(words))])
+		if r.Intn(4) > 0 {
+			text.WriteString(" ")
+		}
+	}
+	return text.String()
+}
+
+func loadCases() error {
+	texts := strings.Split(strings.TrimSpace(trickyYAML), "\n====\n")
+	r := rand.New(rand.NewSource(4))
+	for range 300 {
+		text, err := json.Marshal(randomValue(r, 0))
+		if err != nil {
+			return err
+		}
+		texts = append(texts, emitter(text).Text)
+	}
+	return printCases(loader, texts)
+}
+
+//go:embed tricky.yaml.txt
+var trickyYAML string

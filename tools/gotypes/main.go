@@ -7,6 +7,8 @@
 //	                     the same for random objects of every kind, as tests of that crate read them
 //	go run . emit        reads JSON values, one a line, and prints each as YAML, as a JSON string
 //	go run . load        reads JSON strings of YAML, one a line, and prints each as JSON
+//	go run . emit-cases, load-cases
+//	                     the same for tricky values and texts, as tests of crates/core/yaml read them
 package main
 
 import (
@@ -22,7 +24,9 @@ func main() {
 		"protobuf":       protobufLines,
 		"protobuf-cases": protobufCases,
 		"emit":           emitLines,
+		"emit-cases":     emitCases,
 		"load":           loadLines,
+		"load-cases":     loadCases,
 	}
 	if len(os.Args) != 2 || commands[os.Args[1]] == nil {
 		fmt.Fprintln(os.Stderr, "usage: gotypes table|decode|protobuf|emit|load|…-cases")

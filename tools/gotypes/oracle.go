@@ -87,14 +87,14 @@ func protobufEncoder() func([]byte) Answer {
 	}
 }
 
-func emitLines() error {
-	return eachLine(func(line []byte) Answer {
-		text, err := yaml.JSONToYAML(line)
-		if err != nil {
-			return Answer{Error: err.Error()}
-		}
-		return Answer{Text: string(text)}
-	})
+func emitLines() error { return eachLine(emitter) }
+
+func emitter(line []byte) Answer {
+	text, err := yaml.JSONToYAML(line)
+	if err != nil {
+		return Answer{Error: err.Error()}
+	}
+	return Answer{Text: string(text)}
 }
 
 func loadLines() error {
@@ -103,14 +103,18 @@ func loadLines() error {
 		if err := json.Unmarshal(line, &text); err != nil {
 			return Answer{Error: err.Error()}
 		}
-		value, err := yaml.YAMLToJSON([]byte(text))
-		if err != nil {
-			return Answer{Error: err.Error()}
-		}
-		answer := Answer{Value: json.RawMessage(value)}
-		if _, err := yaml.YAMLToJSONStrict([]byte(text)); err != nil {
-			answer.Strict = []string{err.Error()}
-		}
-		return answer
+		return loader([]byte(text))
 	})
+}
+
+func loader(text []byte) Answer {
+	value, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return Answer{Error: err.Error()}
+	}
+	answer := Answer{Value: json.RawMessage(value)}
+	if _, err := yaml.YAMLToJSONStrict(text); err != nil {
+		answer.Strict = []string{err.Error()}
+	}
+	return answer
 }
