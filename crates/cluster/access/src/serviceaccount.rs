@@ -85,6 +85,8 @@ pub struct TokenSpec {
     pub id: String,
     /// How long the token lives.
     pub lifetime_seconds: i64,
+    /// When a client should long have read a newer token, for tokens that live on regardless.
+    pub warn_after_seconds: Option<i64>,
 }
 
 /// The claims of a new token.
@@ -101,13 +103,17 @@ pub fn claims_for(spec: &TokenSpec, now: Timestamp) -> Value {
             private.insert(key.into(), object.to_value());
         }
     }
+    if let Some(seconds) = spec.warn_after_seconds {
+        let after = now.seconds().saturating_add(seconds);
+        private.insert("warnafter".into(), json!(after));
+    }
     json!({
         "iss": spec.issuer,
         "sub": username(&spec.namespace, &spec.account.name),
         "aud": spec.audiences,
         "iat": now.seconds(),
         "nbf": now.seconds(),
-        "exp": now.seconds() + spec.lifetime_seconds,
+        "exp": now.seconds().saturating_add(spec.lifetime_seconds),
         "jti": spec.id,
         "kubernetes.io": private,
     })
