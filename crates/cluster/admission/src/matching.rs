@@ -58,6 +58,10 @@ pub fn by_rules(
     if policy.unwrap_or(default_policy) != "Equivalent" {
         return None;
     }
+    // Other versions are asked for only where a rule names the resource at all.
+    if !rules().any(|rule| rule_names(rule, review, &review.gvr.resource)) {
+        return None;
+    }
     let others = host.equivalents(review.gvr, review.subresource);
     rules().find_map(|rule| {
         let mut others = others.iter().filter(|(gvr, _)| gvr != review.gvr);
@@ -75,19 +79,26 @@ fn texts<'a>(rule: &'a Value, field: &str) -> impl Iterator<Item = &'a str> {
 }
 
 fn rule_matches(rule: &Value, review: &Review<'_>, gvr: &GroupVersionResource) -> bool {
-    let one = |field: &str, wanted: &str| texts(rule, field).any(|t| t == "*" || t == wanted);
-    one("operations", review.operation.as_str())
-        && one("apiGroups", &gvr.group)
-        && one("apiVersions", &gvr.version)
+    rule_names(rule, review, &gvr.resource)
+        && one_of(rule, "apiGroups", &gvr.group)
+        && one_of(rule, "apiVersions", &gvr.version)
         && in_scope(rule, review, gvr)
-        && texts(rule, "resources").any(|pattern| {
-            let (resource, sub) = pattern.split_once('/').unwrap_or((pattern, ""));
-            (resource == "*" || resource == gvr.resource)
-                && (sub == "*" || sub == review.subresource)
-        })
         && texts(rule, "resourceNames")
             .next()
             .is_none_or(|_| texts(rule, "resourceNames").any(|name| name == review.name))
+}
+
+fn one_of(rule: &Value, field: &str, wanted: &str) -> bool {
+    texts(rule, field).any(|t| t == "*" || t == wanted)
+}
+
+/// Whether operation and resource are the rule's, in whatever group and version.
+fn rule_names(rule: &Value, review: &Review<'_>, named: &str) -> bool {
+    one_of(rule, "operations", review.operation.as_str())
+        && texts(rule, "resources").any(|pattern| {
+            let (resource, sub) = pattern.split_once('/').unwrap_or((pattern, ""));
+            (resource == "*" || resource == named) && (sub == "*" || sub == review.subresource)
+        })
 }
 
 fn in_scope(rule: &Value, review: &Review<'_>, gvr: &GroupVersionResource) -> bool {

@@ -3,7 +3,9 @@
 //! `enforce` refuses pods, `warn` warns about pods and the workloads that make them; `audit` has
 //! no effect on the answer. What a level forbids is in [`checks`].
 
+mod baseline;
 pub mod checks;
+mod restricted;
 
 use crate::{Cluster, Operation, Review, Warnings};
 use checks::{Fault, faults};
