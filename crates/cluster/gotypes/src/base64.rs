@@ -24,7 +24,7 @@ fn value_of(byte: u8) -> Option<u8> {
 }
 
 fn is_canonical(text: &[u8]) -> bool {
-    if text.len() % 4 != 0 {
+    if !text.len().is_multiple_of(4) {
         return false;
     }
     let padding = text.iter().rev().take_while(|b| **b == b'=').count();

@@ -176,10 +176,10 @@ impl<'t> Decoder<'t> {
         old: Option<Value>,
     ) -> Result<Value, DecodeError> {
         let token = source.kind()?;
-        if let Kind::Special(special) = &shape.kind {
-            if !(shape.pointer && token == Token::Null) {
-                return special::value(self, source, token, special, at);
-            }
+        if let Kind::Special(special) = &shape.kind
+            && !(shape.pointer && token == Token::Null)
+        {
+            return special::value(self, source, token, special, at);
         }
         if token == Token::Null {
             source.skip()?;
@@ -224,13 +224,11 @@ impl<'t> Decoder<'t> {
     ) -> Result<Value, DecodeError> {
         let text = source.number()?;
         let fits = |n: &i64| bits == 64 || i32::try_from(*n).is_ok();
-        Ok(match text.parse::<i64>().ok().filter(fits) {
-            Some(number) => number.into(),
-            None => {
-                self.save(|| at.type_error(&format!("number {text}"), &shape.go));
-                0.into()
-            }
-        })
+        if let Some(number) = text.parse::<i64>().ok().filter(fits) {
+            return Ok(number.into());
+        }
+        self.save(|| at.type_error(&format!("number {text}"), &shape.go));
+        Ok(0.into())
     }
 
     fn byte(
@@ -317,7 +315,7 @@ impl<'t> Decoder<'t> {
                 if token != Token::Null {
                     self.save(|| at.type_error(word(token), &ty.go));
                 }
-                Ok(self.table.zero_struct(ty))
+                Ok(ty.zero())
             }
         }
     }

@@ -25,11 +25,13 @@ mod protobuf;
 mod quantity;
 mod source;
 mod special;
+mod stored;
 mod table;
 mod time;
 
 pub use decode::{DecodeError, Decoded, decode, decode_json, decode_object_meta};
 pub use order::to_json;
+pub use stored::store;
 pub use protobuf::{decode_protobuf, unwrap_protobuf};
 
 use model::GroupVersionKind;

@@ -30,6 +30,8 @@ pub(crate) struct StructType {
     by_name: Vec<u16>,
     /// What a decoded object has even when it was not given.
     pub always: Vec<(usize, Value)>,
+    /// Whether the struct or one below it prints lists or maps that are not there, as null.
+    pub nullable: bool,
 }
 
 /// One field of a struct.
@@ -172,6 +174,7 @@ fn load(root: &mut Value) -> Option<Table> {
     }
     let object_meta = *ids.get("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")?;
     fill(&mut list);
+    mark(&mut list);
     Some(Table {
         kinds,
         types: list,
@@ -199,6 +202,7 @@ fn load_struct(entry: &Map<String, Value>, ids: &BTreeMap<&str, usize>) -> Optio
         protobuf: entry.contains_key("protobuf"),
         by_name,
         always: Vec::new(),
+        nullable: false,
     })
 }
 
@@ -295,6 +299,37 @@ fn fill(types: &mut [StructType]) {
     }
 }
 
+// Finds the structs with nullable parts, until no more are found.
+fn mark(types: &mut [StructType]) {
+    loop {
+        let mut changed = false;
+        for id in 0..types.len() {
+            if !types[id].nullable && types[id].fields.iter().any(|f| is_nullable(f, types)) {
+                types[id].nullable = true;
+                changed = true;
+            }
+        }
+        if !changed {
+            return;
+        }
+    }
+}
+
+fn is_nullable(field: &Field, types: &[StructType]) -> bool {
+    let shape = &field.shape;
+    let own = matches!(shape.kind, Kind::Map(_) | Kind::List(_));
+    own && !field.omit_empty || below(shape).is_some_and(|id| types[id].nullable)
+}
+
+/// The struct at the bottom of lists and maps, when there is one.
+pub(crate) fn below(shape: &Shape) -> Option<usize> {
+    match &shape.kind {
+        Kind::Struct(id) => Some(*id),
+        Kind::Map(elem) | Kind::List(elem) => below(elem),
+        _ => None,
+    }
+}
+
 fn field_zero(field: &Field, types: &[StructType]) -> Option<Value> {
     if field.omit_zero || (field.omit_empty && (field.shape.pointer || !field.shape.is_struct())) {
         return None;
@@ -332,15 +367,17 @@ impl Table {
     pub(crate) fn zero(&self, shape: &Shape) -> Value {
         match &shape.kind {
             _ if shape.pointer => Value::Null,
-            Kind::Struct(id) => self.zero_struct(&self.types[*id]),
+            Kind::Struct(id) => self.types[*id].zero(),
             kind => plain_zero(kind),
         }
     }
+}
 
+impl StructType {
     /// What Go prints for an empty struct.
-    pub(crate) fn zero_struct(&self, ty: &StructType) -> Value {
-        let filled = ty.always.iter();
-        let filled = filled.map(|(i, value)| (ty.fields[*i].name.clone(), value.clone()));
+    pub(crate) fn zero(&self) -> Value {
+        let filled = self.always.iter();
+        let filled = filled.map(|(i, value)| (self.fields[*i].name.clone(), value.clone()));
         Value::Object(filled.collect())
     }
 }
@@ -357,7 +394,7 @@ mod tests {
         let deployment = table.kind(&gvk).unwrap();
         assert_eq!(deployment.go, "v1.Deployment");
         assert_eq!(
-            table.zero_struct(deployment)["spec"],
+            deployment.zero()["spec"],
             json!({
                 "selector": null,
                 "strategy": {},

@@ -18,10 +18,12 @@ pub(crate) fn canonical(text: String, precision: Precision) -> Result<Option<Str
     } else {
         27
     };
-    if text.len() == wanted && text.ends_with('Z') && text.as_bytes()[10] == b'T' {
-        if let Some(time) = Timestamp::parse(&text) {
-            return Ok((time.seconds() != ZERO_SECONDS).then_some(text));
-        }
+    if text.len() == wanted
+        && text.ends_with('Z')
+        && text.as_bytes()[10] == b'T'
+        && let Some(time) = Timestamp::parse(&text)
+    {
+        return Ok((time.seconds() != ZERO_SECONDS).then_some(text));
     }
     let time = parse(&text, precision)?;
     if time.micros() == ZERO_SECONDS * 1_000_000 {

@@ -10,17 +10,18 @@ const DECODE: &[u8] = include_bytes!("data/decode.jsonl.zst");
 const PROTOBUF: &[u8] = include_bytes!("data/protobuf.jsonl.zst");
 
 fn cases(packed: &[u8]) -> Vec<Value> {
-    let text = zstd::bulk::decompress(packed, 64 << 20).unwrap();
-    let text = String::from_utf8(text).unwrap();
+    let text = zstd::bulk::decompress(packed, 64 << 20).expect("cases are zstd");
+    let text = String::from_utf8(text).expect("cases are text");
     text.lines()
-        .map(|line| json::parse(line.as_bytes()).unwrap().value)
+        .map(|line| json::parse(line.as_bytes()).expect("cases are JSON").value)
         .collect()
 }
 
 fn kind_of(body: &str) -> GroupVersionKind {
-    let value = json::parse(body.as_bytes()).unwrap().value;
-    let version = GroupVersion::parse(value["apiVersion"].as_str().unwrap()).unwrap();
-    let kind = value["kind"].as_str().unwrap();
+    let value = json::parse(body.as_bytes()).expect("cases are JSON").value;
+    let version = GroupVersion::parse(value["apiVersion"].as_str().unwrap_or_default());
+    let version = version.expect("cases name their version");
+    let kind = value["kind"].as_str().unwrap_or_default();
     GroupVersionKind::new(version.group, version.version, kind)
 }
 

@@ -6,7 +6,7 @@ use model::Value;
 
 fn cases(text: &str) -> Vec<Value> {
     text.lines()
-        .map(|line| json::parse(line.as_bytes()).unwrap().value)
+        .map(|line| json::parse(line.as_bytes()).expect("cases are JSON").value)
         .collect()
 }
 
