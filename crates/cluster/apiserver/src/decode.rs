@@ -230,7 +230,7 @@ fn wrong_kind(kind: &str, gv: &GroupVersion, gvk: &GroupVersionKind) -> ApiError
         )
     } else {
         format!(
-            "no kind {kind:?} is registered for version {:?} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
+            "no kind {kind:?} is registered for version {:?} in scheme \"pkg/runtime/scheme.go:111\"",
             gv.to_string()
         )
     };
