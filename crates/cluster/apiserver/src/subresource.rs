@@ -407,11 +407,7 @@ fn blocking_budget(call: &Call<'_>, pod: &Value) -> Option<Value> {
     })
 }
 
-fn token(
-    call: &mut Call<'_>,
-    gvk: &GroupVersionKind,
-    entropy: &mut dyn FnMut() -> u64,
-) -> Handled {
+fn token(call: &mut Call<'_>, gvk: &GroupVersionKind, entropy: &mut dyn FnMut() -> u64) -> Handled {
     let body = decode::other(call, gvk)?;
     let account = target_object(call)?;
     let Some(signer) = call.state.settings.signer.clone() else {
@@ -429,10 +425,27 @@ fn token(
     let minted = token_request(&body, &account, mint, &find)?;
     let signed = pki::sign_token(&signer, &minted.claims)
         .map_err(|why| ApiError::internal(format!("failed to sign the token: {why}")))?;
-    let owned = write::track(call, None, body, Endpoint::Main);
+    let mut asked = body;
+    if let Some(spec) = asked.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.retain(|_, value| !value.is_null());
+    }
+    let owned = merge::track_update(merge::Update {
+        live: None,
+        new: asked,
+        manager: write::manager(call),
+        api_version: &gvk.api_version(),
+        subresource: "token",
+        now: call.now,
+        schema: kinds::catalog::builtin()
+            .schemas
+            .named("io.k8s.api.authentication.v1.TokenRequest"),
+        reset: &[],
+    });
     let mut answer = minted.answer(&signed);
     if let Some(managed) = owned.pointer("/metadata/managedFields") {
         meta::metadata_mut(&mut answer).insert("managedFields".into(), managed.clone());
     }
-    Ok(Outcome::reply(Reply::Full(crate::read::one(call, 201, &answer))))
+    Ok(Outcome::reply(Reply::Full(crate::read::one(
+        call, 201, &answer,
+    ))))
 }

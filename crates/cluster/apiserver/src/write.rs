@@ -39,6 +39,10 @@ pub(crate) fn reset_fields(
     endpoint: Endpoint,
 ) -> &'static [&'static [&'static str]] {
     match resource.custom() {
+        None if resource.gvk.kind == "CustomResourceDefinition" => match endpoint {
+            Endpoint::Status => &[&["metadata"], &["spec"]],
+            _ => &[&["status"]],
+        },
         None => kinds::reset_fields(&resource.gvk, endpoint),
         Some(custom) if !custom.has_status => &[],
         Some(_) => match endpoint {

@@ -157,12 +157,18 @@ async fn ask(cluster: &Cluster, call: &Call) -> Result<Answer, String> {
         .headers()
         .get("content-type")
         .is_some_and(|v| v.as_bytes().starts_with(b"text/"));
-    let body = Limited::new(response.into_body(), ANSWER_MAX).collect().await;
+    let body = Limited::new(response.into_body(), ANSWER_MAX)
+        .collect()
+        .await;
     driver.abort();
     let body = body.map_err(|e| e.to_string())?.to_bytes();
     let text = String::from_utf8_lossy(&body);
     if !(200..300).contains(&status) {
-        let shown = if text_type { text.into_owned() } else { String::new() };
+        let shown = if text_type {
+            text.into_owned()
+        } else {
+            String::new()
+        };
         return Ok(Answer::Status(status, shown));
     }
     Ok(match text.parse::<Value>() {
