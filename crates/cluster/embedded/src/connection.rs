@@ -74,6 +74,11 @@ impl Server {
         }
     }
 
+    /// The certificate of the cluster's authority, PEM.
+    pub fn ca(&self) -> &str {
+        self.cluster.identity().ca()
+    }
+
     /// A kubeconfig for the administrator.
     pub fn kubeconfig(&self) -> Result<String, StartError> {
         self.cluster

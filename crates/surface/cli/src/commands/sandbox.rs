@@ -93,7 +93,7 @@ async fn start(args: StartArgs, output: Output) -> Result<(), CliError> {
         .kubeconfig
         .unwrap_or_else(|| default_kubeconfig(args.data.as_deref(), address.port()));
     write_private(&path, &server.kubeconfig()?)?;
-    announce(output, &server.url(), &path);
+    announce(output, &server, &path);
     embedded::serve(server, stopped()).await;
     tracing::info!("the sandbox stopped");
     Ok(())
@@ -127,8 +127,8 @@ fn write_private(path: &Path, text: &str) -> Result<(), CliError> {
     })
 }
 
-fn announce(output: Output, url: &str, kubeconfig: &Path) {
-    let shown = kubeconfig.display();
+fn announce(output: Output, server: &Server, kubeconfig: &Path) {
+    let (url, shown) = (server.url(), kubeconfig.display());
     match output {
         Output::Text => {
             println!("sandbox ready at {url}");
@@ -136,10 +136,13 @@ fn announce(output: Output, url: &str, kubeconfig: &Path) {
             println!("try: kubectl --kubeconfig {shown} get namespaces");
         }
         Output::Json => {
-            println!(
-                "{}",
-                json!({"url": url, "kubeconfig": shown.to_string(), "pid": std::process::id()})
-            );
+            let facts = json!({
+                "url": url,
+                "kubeconfig": shown.to_string(),
+                "ca": server.ca(),
+                "pid": std::process::id(),
+            });
+            println!("{facts}");
         }
     }
     // Whoever waits for these lines in a pipe must see them now.
