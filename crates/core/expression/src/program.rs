@@ -145,3 +145,82 @@ fn constant_patterns(expr: &Expr) -> BTreeMap<String, Regex> {
     });
     patterns
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::json;
+
+    fn check(expression: &str, expected: &Value) {
+        let object = json!({
+            "metadata": {"name": "web", "labels": {"app.io/x": "y"}},
+            "spec": {"replicas": 3, "containers": [{"image": "a:1"}, {"image": "b"}]},
+        });
+        let program = Program::compile(expression).unwrap();
+        let value = program.eval(&[("object", &object), ("oldObject", &Value::Null)]);
+        assert_eq!(value.as_ref(), Ok(expected), "{expression}");
+    }
+
+    #[test]
+    fn policies_see_objects_without_types() {
+        check("object.spec.replicas <= 5", &json!(true));
+        check("oldObject == null", &json!(true));
+        check(
+            "object.metadata.?labels['app.io/x'].orValue('')",
+            &json!("y"),
+        );
+        check("has(object.metadata.annotations)", &json!(false));
+        check(
+            "object.spec.containers.filter(c, !c.image.contains(':')).map(c, c.image)",
+            &json!(["b"]),
+        );
+        check("{'a': object.spec.replicas + 1}", &json!({"a": 4}));
+        check("object.spec.replicas == 3.0", &json!(true));
+    }
+
+    #[test]
+    fn failures_are_told() {
+        let eval = |text: &str| Program::compile(text).and_then(|p| p.eval(&[]));
+        assert_eq!(
+            eval("object.x").unwrap_err(),
+            "no such attribute(s): object"
+        );
+        assert_eq!(eval("[1][5]").unwrap_err(), "index out of bounds: 5");
+        assert_eq!(
+            eval("nope").unwrap_err(),
+            "ERROR: <input>:1:1: undeclared reference to 'nope' (in container '')\n | nope\n | ^"
+        );
+    }
+
+    #[test]
+    fn programs_say_what_they_use_and_give() {
+        let program = Program::compile("oldObject == null || size('a') > 0").unwrap();
+        assert!(program.uses("oldObject"));
+        assert!(!program.uses("params"));
+        assert_eq!(program.result_type(), "bool");
+    }
+
+    #[test]
+    fn deep_and_long_expressions_are_refused() {
+        let deep = format!("{}1{}", "(".repeat(5_000), ")".repeat(5_000));
+        assert!(
+            Program::compile(&deep)
+                .unwrap_err()
+                .contains("recursion limit exceeded")
+        );
+        let within = format!("{}1{}", "(".repeat(150), ")".repeat(150));
+        assert_eq!(Program::compile(&within).unwrap().eval(&[]), Ok(json!(1)));
+        let chain = vec!["1"; 5_000].join(" + ");
+        assert!(Program::compile(&chain).is_err());
+        let unary = "!".repeat(5_000) + "true";
+        assert!(Program::compile(&unary).is_err());
+        let logic = vec!["true"; 5_000].join(" && ");
+        assert_eq!(Program::compile(&logic).unwrap().eval(&[]), Ok(json!(true)));
+        let long = " ".repeat(200_000);
+        assert!(
+            Program::compile(&long)
+                .unwrap_err()
+                .contains("exceeds limit")
+        );
+    }
+}

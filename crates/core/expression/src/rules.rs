@@ -67,7 +67,8 @@ struct Rule {
     optional_old: bool,
     message_program: Option<Program>,
     reason: Option<FieldErrorKind>,
-    field_path: String,
+    /// The field below that the fault is told of.
+    field_path: Path,
 }
 
 impl Rules {
@@ -263,11 +264,9 @@ impl Check {
         old: Option<&Value>,
     ) -> Option<FieldError> {
         let path = match rule.field_path.as_str() {
-            "" => path.clone(),
-            below if path.as_str().is_empty() => Path::new(below.trim_start_matches('.')),
-            below => Path::new(format!("{path}{below}")),
+            "" => nil_root(path),
+            below => path.child(below),
         };
-        let path = nil_root(&path);
         let made = match &rule.message_program {
             Some(program) => self.message(program, rule, node.ty.as_ref()?, new, old),
             None => None,

@@ -14,17 +14,6 @@ pub struct Schemas {
     pub nodes: Vec<Node>,
     /// Named types, as `io.k8s.api.apps.v1.Deployment`.
     pub names: BTreeMap<String, NodeId>,
-    /// Nodes that refine a named type and are completed when that type is read.
-    pub(crate) refined: Vec<Refined>,
-}
-
-/// A use of a named type that differs from it in how it is merged.
-#[derive(Clone, Debug)]
-pub(crate) struct Refined {
-    pub(crate) node: NodeId,
-    pub(crate) name: String,
-    /// The other `x-kubernetes-map-type`, where the use gives one.
-    pub(crate) atomic: Option<bool>,
 }
 
 /// A way from one type to another: a field, a list's items, a map's values.

@@ -4,15 +4,42 @@
 //! `\w`, `\s` and `\b` mean ASCII in Go, and a character class has no nested sets there.
 
 use regex::{Regex, RegexBuilder};
+use regex_syntax::ast::{ErrorKind, parse::Parser};
 
 const SIZE_MAX: usize = 10 << 20;
 
 /// Compiles a pattern with Go's meaning.
 pub fn compile_pattern(pattern: &str) -> Result<Regex, String> {
-    RegexBuilder::new(&translate(pattern))
+    let translated = translate(pattern);
+    RegexBuilder::new(&translated)
         .size_limit(SIZE_MAX)
         .build()
-        .map_err(|_| format!("error parsing regexp: invalid or unsupported syntax: `{pattern}`"))
+        .map_err(|_| format!("error parsing regexp: {}", reason(pattern, &translated)))
+}
+
+// What Go says of a broken pattern; it quotes the offending part, or all of it.
+fn reason(pattern: &str, translated: &str) -> String {
+    let Err(error) = Parser::new().parse(translated) else {
+        return "expression too large".into();
+    };
+    let (start, end) = (error.span().start.offset, error.span().end.offset);
+    let part = translated.get(start..end.max(start + 1)).unwrap_or(pattern);
+    match error.kind() {
+        ErrorKind::GroupUnclosed => format!("missing closing ): `{pattern}`"),
+        ErrorKind::GroupUnopened => format!("unexpected ): `{pattern}`"),
+        ErrorKind::ClassUnclosed => {
+            let start = pattern.rfind('[').unwrap_or(0);
+            format!("missing closing ]: `{}`", &pattern[start..])
+        }
+        ErrorKind::ClassRangeInvalid => format!("invalid character class range: `{part}`"),
+        ErrorKind::EscapeUnexpectedEof => "trailing backslash at end of expression: ``".into(),
+        ErrorKind::EscapeUnrecognized => format!("invalid escape sequence: `{part}`"),
+        ErrorKind::RepetitionMissing => {
+            format!("missing argument to repetition operator: `{part}`")
+        }
+        ErrorKind::RepetitionCountInvalid => format!("invalid repeat count: `{part}`"),
+        _ => format!("invalid or unsupported Perl syntax: `{part}`"),
+    }
 }
 
 fn translate(pattern: &str) -> String {
@@ -131,8 +158,16 @@ mod tests {
 
     #[test]
     fn a_broken_pattern_is_refused() {
-        assert!(compile_pattern("a(").is_err());
-        assert!(compile_pattern("(?=x)").is_err());
-        assert!(compile_pattern("\\").is_err());
+        for (pattern, why) in [
+            ("a(", "missing closing ): `a(`"),
+            ("a)", "unexpected ): `a)`"),
+            ("x[a", "missing closing ]: `[a`"),
+            ("*a", "missing argument to repetition operator: `*`"),
+            ("(?=x)", "invalid or unsupported Perl syntax: `(?=`"),
+            ("\\", "trailing backslash at end of expression: ``"),
+        ] {
+            let message = format!("error parsing regexp: {why}");
+            assert_eq!(compile_pattern(pattern).unwrap_err(), message);
+        }
     }
 }

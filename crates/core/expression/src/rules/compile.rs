@@ -4,6 +4,7 @@ use super::{CompileFault, Node, Rule};
 use crate::program::Program;
 use crate::types::{Place, Type};
 use model::{FieldErrorKind, Path, Value};
+use schema::field_path;
 
 const DEPTH_MAX: usize = 100;
 
@@ -41,7 +42,11 @@ impl Compiler<'_> {
         if let Some(ty) = &ty {
             for (i, rule) in list.enumerate() {
                 let at = path.child("x-kubernetes-validations").index(i);
-                let compiled = self.rule(rule, ty, &at, blind);
+                let mut compiled = self.rule(rule, ty, &at, blind);
+                if let Some(compiled) = &mut compiled {
+                    let path = field_path(text(rule, "fieldPath"), types);
+                    compiled.field_path = path.map_or_else(|_| Path::root(), |(path, _)| path);
+                }
                 node.rules.extend(compiled);
             }
         }
@@ -141,7 +146,7 @@ impl Compiler<'_> {
                 "FieldValueDuplicate" => Some(FieldErrorKind::Duplicate),
                 _ => None,
             },
-            field_path: text(rule, "fieldPath").trim().to_owned(),
+            field_path: Path::root(),
         })
     }
 

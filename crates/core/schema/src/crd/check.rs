@@ -110,9 +110,12 @@ fn status_faults(crd: &Value) -> Vec<FieldError> {
     let versions = crd
         .get("spec")
         .map_or(&[][..], |spec| list(spec, "versions"));
+    let mut met: Vec<&Value> = Vec::new();
     for version in versions {
         let name = &version["name"];
-        if flag(version, "storage") && !stored_names.contains(name) {
+        let known = stored_names.contains(name) && !met.contains(&name);
+        met.push(name);
+        if flag(version, "storage") && !known {
             let detail = format!("must have the storage version {}", text(version, &["name"]));
             faults.push(FieldError::invalid(&at, stored, &detail));
         }
@@ -342,11 +345,7 @@ impl<'v> Spec<'v> {
         let mut faults = Vec::new();
         let at = at.child("versions");
         let mut wrong = |detail: &str| {
-            let shown = if self.versions.is_empty() {
-                "null".to_owned()
-            } else {
-                show_versions(self.versions, self.shared)
-            };
+            let shown = show_versions(self.versions, self.shared);
             faults.push(FieldError::invalid_shown(&at, shown, detail));
         };
         let name = |v: &Value| text(v, &["name"]).to_owned();
@@ -358,6 +357,9 @@ impl<'v> Spec<'v> {
         if self.versions.iter().filter(|v| flag(v, "storage")).count() != 1 {
             wrong("must have exactly one version marked as storage version");
         }
+        // The first version is also known as the version of the CRD.
+        let first = self.versions.first().map_or("", |v| text(v, &["name"]));
+        faults.extend(label_fault(first, &Path::new("spec.version")));
         faults
     }
 
