@@ -8,18 +8,19 @@
 //! mentions are removed, unless somebody else owns them too. Changing what others own is a conflict,
 //! or, with force, takes the field over.
 
-use crate::compare::{Before, Changes, compare};
+use crate::compare::{Changes, Was, compare};
 use crate::element::Element;
 use crate::fieldset::{FieldSet, path_text};
 use crate::go;
 use crate::kind::Kind;
 use crate::managed::{Managed, Operation, Owner, Who, reconcile};
-use crate::mix::mix;
+use crate::mix::{has, mix};
 use crate::owners::{
-    fresh, hand_over, managed_of, named, paths, put_managed, same_but_managed, take_managed,
+    clone_unmanaged, fresh, hand_over, managed_of, named, paths, put_managed, same_but_managed,
     untracked,
 };
 use crate::prune::prune;
+use crate::stored::{Extent, Meeting, extent};
 use crate::typed::fields_of;
 use model::{ApiError, Cause, Reason, Timestamp, Value, meta};
 use schema::Cursor;
@@ -222,75 +223,122 @@ impl Plan<'_> {
 
     fn merge(self, live: &Value, mine: FieldSet) -> Result<Applied, ApplyError> {
         let request = self.request;
-        let mut managed = Managed::read(managed_of(live))
+        let tracked = mine.difference(untracked());
+        if self.is_settled(live, &tracked) {
+            return Ok(Applied {
+                object: live.clone(),
+                changed: false,
+            });
+        }
+        let mut managed = Managed::read(managed_of(live).cloned())
             .map_err(|why| ApplyError::Typed(format!("failed to decode managed fields: {why}")))?;
         if managed.owners.is_empty() {
-            self.claim_untracked(live, &mut managed);
+            managed = self.claim_untracked(live, managed);
         }
-        let last = managed.find(&self.me).map(|owner| {
-            let mut set = owner.set();
-            reconcile(&mut set, self.kind);
-            set
-        });
-        let mut object = live.clone();
-        take_managed(&mut object);
+        let last = self.last_fields(&managed, &tracked);
+        let mut object = clone_unmanaged(live);
         mix(&mut object, request.applied, self.kind, 0);
-        if let Some(last) = &last
-            && !last.is_subset(&mine)
-        {
-            self.prune(&mut object, &managed, last, &mine);
+        if let Some(last) = &last {
+            self.prune(&mut object, &managed, last, &tracked);
         }
         let same_object = same_but_managed(live, &object);
-        let changes = if same_object {
-            Changes::default()
+        let mut same_owners = managed_of(live).is_some();
+        if same_object {
+            // Only this applier's own entry can change, and it keeps its time.
+            let mine = managed.find(&self.me);
+            let time = mine.and_then(Owner::time);
+            let kept = mine.is_some_and(|owner| {
+                owner.api_version() == request.api_version
+                    && owner.extent(&tracked) == Extent::Equal
+            });
+            same_owners &= kept || (mine.is_none() && tracked.is_empty());
+            if !kept {
+                self.own(&mut managed, tracked, time);
+            }
         } else {
-            compare(Before::Value(live), &object, self.kind).without(&self.reset)
-        };
-        self.refuse_conflicts(live, &managed, &changes.set)?;
-        self.settle(&mut managed, &changes, mine, same_object);
+            let changes = compare(Was::Value(live), &object, self.kind).without(&self.reset);
+            self.refuse_conflicts(live, &managed, &changes)?;
+            managed.owners.retain(|owner| !owner.is(&self.me));
+            managed.give_up(&changes, self.kind);
+            self.own(&mut managed, tracked, Some(request.now));
+        }
+        let mut changed = !(same_object && same_owners);
         if request.manager == KUBECTL {
-            sync_last_applied(&mut object, request.applied);
+            changed |= sync_last_applied(&mut object, request.applied);
         }
         put_managed(&mut object, managed.write());
-        let changed =
-            !same_but_managed(live, &object) || !same_owners(managed_of(live), managed_of(&object));
         Ok(Applied { object, changed })
     }
 
+    // Whether nothing is to be done: the applier owns exactly this, and the object has it.
+    fn is_settled(&self, live: &Value, mine: &FieldSet) -> bool {
+        if self.request.manager == KUBECTL {
+            return false;
+        }
+        let Some(entry) = Managed::peek(managed_of(live), &self.me) else {
+            return false;
+        };
+        let fields = entry.get("fieldsV1").and_then(Value::as_object);
+        fields.is_some_and(|fields| extent(fields, mine) == Extent::Equal)
+            && has(live, self.request.applied, self.kind, 0)
+    }
+
     // All fields of an untracked object belong to somebody who wrote them before.
-    fn claim_untracked(&self, live: &Value, managed: &mut Managed) {
+    fn claim_untracked(&self, live: &Value, managed: Managed) -> Managed {
         let changes = compare(fresh(self.kind), live, self.kind).without(&self.reset);
         let who = Who {
             manager: BEFORE_FIRST_APPLY.into(),
             operation: Operation::Update,
             ..self.me.clone()
         };
-        hand_over(managed, changes, who, self.request.now, self.kind);
+        hand_over(managed, changes, who, self.request.now, self.kind)
+    }
+
+    // What the applier owned before, if it mentions less now.
+    fn last_fields(&self, managed: &Managed, mine: &FieldSet) -> Option<FieldSet> {
+        let owner = managed.find(&self.me)?;
+        if owner.extent(mine) != Extent::Other {
+            return None;
+        }
+        let mut last = owner.set();
+        reconcile(&mut last, self.kind);
+        (!last.is_subset(mine)).then_some(last)
+    }
+
+    fn own(&self, managed: &mut Managed, mine: FieldSet, time: Option<Timestamp>) {
+        managed.owners.retain(|owner| !owner.is(&self.me));
+        managed.owners.push(Owner::new(self.me.clone(), time, mine));
     }
 
     fn prune(&self, object: &mut Value, managed: &Managed, last: &FieldSet, mine: &FieldSet) {
-        let mut owned = mine.clone();
-        for owner in managed.owners.iter().filter(|o| !o.who.is(&self.me)) {
-            owned.absorb(owner.set());
+        let mut others = FieldSet::new();
+        for owner in managed.owners.iter().filter(|o| !o.is(&self.me)) {
+            others.absorb(owner.set());
         }
-        prune(object, self.kind, last, &owned);
+        // Identity is nobody's, but never to be taken out.
+        prune(object, self.kind, last, [mine, &others, untracked()]);
     }
 
     fn refuse_conflicts(
         &self,
         live: &Value,
         managed: &Managed,
-        set: &FieldSet,
+        changes: &Changes,
     ) -> Result<(), ApplyError> {
-        if self.request.force || set.is_empty() {
+        if self.request.force || changes.set.is_empty() {
             return Ok(());
         }
-        let mut found: Vec<(&Owner, Vec<Vec<Element>>)> = managed
-            .owners
-            .iter()
-            .filter(|owner| !owner.who.is(&self.me) && owner.owns_any(set))
-            .map(|owner| (owner, owner.set().intersection(set).paths()))
-            .collect();
+        let mut found: Vec<(&Owner, Vec<Vec<Element>>)> = Vec::new();
+        for owner in managed.owners.iter().filter(|o| !o.is(&self.me)) {
+            if owner.meet(&changes.set) != Meeting::Apart {
+                let mut set = owner.set();
+                reconcile(&mut set, self.kind);
+                let shared = set.intersection(&changes.set);
+                if !shared.is_empty() {
+                    found.push((owner, shared.paths()));
+                }
+            }
+        }
         if found.is_empty() {
             return Ok(());
         }
@@ -301,16 +349,16 @@ impl Plan<'_> {
                 paths.retain(|path| !allowed.has(path));
             }
         }
-        found.sort_by_cached_key(|(owner, _)| owner.who.identity());
+        found.sort_by_cached_key(|(owner, _)| owner.who().identity());
         let conflicts: Vec<_> = found
             .into_iter()
             .flat_map(|(owner, paths)| {
                 paths.into_iter().map(move |path| Conflict {
-                    manager: owner.who.manager.clone(),
-                    operation: owner.who.operation,
-                    api_version: owner.who.api_version.clone(),
-                    subresource: owner.who.subresource.clone(),
-                    time: owner.time,
+                    manager: owner.manager().into(),
+                    operation: owner.operation(),
+                    api_version: owner.api_version().into(),
+                    subresource: owner.subresource().into(),
+                    time: owner.time(),
                     field: path_text(&path),
                 })
             })
@@ -329,23 +377,8 @@ impl Plan<'_> {
             return None;
         }
         let set = fields_of(&last, self.kind).ok()?;
-        let changes = compare(Before::Value(&last), live, self.kind);
+        let changes = compare(Was::Value(&last), live, self.kind);
         Some(set.difference(&changes.set).difference(&changes.gone))
-    }
-
-    // Gives the applier what it asked for and takes from the others what changed.
-    fn settle(&self, managed: &mut Managed, changes: &Changes, mine: FieldSet, same_object: bool) {
-        let mine = mine.difference(untracked());
-        let mut time = Some(self.request.now);
-        if same_object {
-            time = managed.find(&self.me).and_then(|owner| owner.time);
-        }
-        managed.owners.retain(|owner| !owner.who.is(&self.me));
-        for owner in &mut managed.owners {
-            owner.give_up(&changes.set);
-            owner.give_up(&changes.gone);
-        }
-        managed.owners.push(Owner::new(self.me.clone(), time, mine));
     }
 }
 
@@ -363,26 +396,12 @@ fn describe(object: &Value) -> String {
     )
 }
 
-// Whether the same owners own the same fields, whenever they came to.
-fn same_owners(a: Option<&Value>, b: Option<&Value>) -> bool {
-    let entries = |v: Option<&Value>| v.and_then(Value::as_array).map_or(0, Vec::len);
-    let list = |v: Option<&Value>| -> Vec<Value> {
-        let mut list = v.and_then(Value::as_array).cloned().unwrap_or_default();
-        for entry in &mut list {
-            if let Some(entry) = entry.as_object_mut() {
-                entry.remove("time");
-            }
-        }
-        list
+// Keeps the annotation of client-side apply up to date where there is one; says whether it moved.
+fn sync_last_applied(object: &mut Value, applied: &Value) -> bool {
+    let before = match meta::annotation(object, LAST_APPLIED) {
+        None | Some("") => return false,
+        Some(text) => text.to_owned(),
     };
-    entries(a) == entries(b) && (a == b || list(a) == list(b))
-}
-
-// Keeps the annotation of client-side apply up to date where there is one.
-fn sync_last_applied(object: &mut Value, applied: &Value) {
-    if meta::annotation(object, LAST_APPLIED).is_none_or(str::is_empty) {
-        return;
-    }
     let mut applied = applied.clone();
     if let Some(annotations) = applied.pointer_mut("/metadata/annotations")
         && let Some(annotations) = annotations.as_object_mut()
@@ -396,8 +415,9 @@ fn sync_last_applied(object: &mut Value, applied: &Value) {
         .pointer_mut("/metadata/annotations")
         .and_then(Value::as_object_mut)
     else {
-        return;
+        return false;
     };
+    let moved = text != before;
     annotations.insert(LAST_APPLIED.into(), Value::String(text));
     let bytes: usize = annotations
         .iter()
@@ -406,4 +426,8 @@ fn sync_last_applied(object: &mut Value, applied: &Value) {
     if bytes > ANNOTATIONS_BYTES_MAX {
         annotations.remove(LAST_APPLIED);
     }
+    moved
 }
+
+#[cfg(test)]
+mod tests;

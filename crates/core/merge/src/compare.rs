@@ -38,7 +38,7 @@ impl Changes {
 
 /// What was there before.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Before<'a> {
+pub(crate) enum Was<'a> {
     /// Nothing.
     Absent,
     /// A fresh object of a built-in type: all its fields are zero, but some exist all the same.
@@ -48,7 +48,7 @@ pub(crate) enum Before<'a> {
 }
 
 /// Compares two versions of an object, except their `managedFields`.
-pub(crate) fn compare(before: Before<'_>, after: &Value, kind: Kind<'_>) -> Changes {
+pub(crate) fn compare(before: Was<'_>, after: &Value, kind: Kind<'_>) -> Changes {
     let (mut set, mut gone) = (Place::default(), Place::default());
     let mut walk = Walk {
         set: &mut set,
@@ -80,6 +80,38 @@ pub(crate) fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
+// All places of a value that came or went.
+fn whole(value: &Value, kind: Kind<'_>, depth: usize) -> Place {
+    let mut place = Place::leaf();
+    match (value, kind.form(value)) {
+        (_, _) if depth >= DEPTH_MAX => {}
+        (Value::Object(fields), Form::Map) if !kind.atomic_map() => {
+            place.below.reserve(fields.len());
+            for (name, field) in fields {
+                let kind = kind.field(name).unwrap_or(Kind::Deduced);
+                let below = whole(field, kind, depth + 1);
+                place.below.push(below.at(Element::field(name)));
+            }
+        }
+        (Value::Array(items), Form::List) => {
+            if let Some(items) = keyed(items, kind.entries(), kind) {
+                place.below.reserve(items.len());
+                let mut items = items.into_iter().peekable();
+                while let Some((key, item)) = items.next() {
+                    let mut below = whole(item, kind.items(), depth + 1);
+                    // Entries that share a key are one value together.
+                    while items.next_if(|(other, _)| *other == key).is_some() {
+                        below = Place::leaf();
+                    }
+                    place.below.push(below.at(key));
+                }
+            }
+        }
+        (_, _) => {}
+    }
+    place
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum At {
     Root,
@@ -96,16 +128,22 @@ struct Walk<'w> {
 impl Walk<'_> {
     fn value(
         &mut self,
-        before: Before<'_>,
+        before: Was<'_>,
         after: Option<&Value>,
         kind: Kind<'_>,
         at: At,
         depth: usize,
     ) {
+        match (before, after) {
+            (Was::Absent, None) => return,
+            (Was::Absent, Some(value)) => return *self.set = whole(value, kind, depth),
+            (Was::Value(value), None) => return *self.gone = whole(value, kind, depth),
+            (Was::Fresh | Was::Value(_), _) => {}
+        }
         let form_before = match before {
-            Before::Absent => None,
-            Before::Fresh => Some(Form::Map),
-            Before::Value(value) => Some(kind.form(value)),
+            Was::Absent => None,
+            Was::Fresh => Some(Form::Map),
+            Was::Value(value) => Some(kind.form(value)),
         };
         let form_after = after.map(|value| kind.form(value));
         // Where the form changed, the old one is looked at first, then the new one.
@@ -117,14 +155,12 @@ impl Walk<'_> {
         if let Some(form) = form_after.or(form_before) {
             self.handle(form, before, after, kind, at, depth);
         }
-        self.set.member |= matches!(before, Before::Absent) && after.is_some();
-        self.gone.member |= after.is_none() && !matches!(before, Before::Absent);
     }
 
     fn handle(
         &mut self,
         form: Form,
-        before: Before<'_>,
+        before: Was<'_>,
         after: Option<&Value>,
         kind: Kind<'_>,
         at: At,
@@ -142,14 +178,14 @@ impl Walk<'_> {
         }
     }
 
-    fn leaf(&mut self, before: Before<'_>, after: Option<&Value>) {
+    fn leaf(&mut self, before: Was<'_>, after: Option<&Value>) {
         let Some(after) = after else {
             return;
         };
         let equal = match before {
-            Before::Absent => true,
-            Before::Fresh => matches!(after, Value::Object(fields) if fields.is_empty()),
-            Before::Value(before) => same(before, after),
+            Was::Absent => true,
+            Was::Fresh => matches!(after, Value::Object(fields) if fields.is_empty()),
+            Was::Value(before) => same(before, after),
         };
         self.set.member |= !equal;
     }
@@ -157,7 +193,7 @@ impl Walk<'_> {
     // Whether the fields were looked at one by one; maps that are empty on both sides are leaves.
     fn map(
         &mut self,
-        before: Before<'_>,
+        before: Was<'_>,
         after: Option<&Value>,
         kind: Kind<'_>,
         at: At,
@@ -165,18 +201,21 @@ impl Walk<'_> {
     ) -> bool {
         let new = after.and_then(Value::as_object).filter(|f| !f.is_empty());
         let old = match before {
-            Before::Value(value) => value.as_object().filter(|f| !f.is_empty()),
-            Before::Absent | Before::Fresh => None,
+            Was::Value(value) => value.as_object().filter(|f| !f.is_empty()),
+            Was::Absent | Was::Fresh => None,
         };
         if old.is_none() && new.is_none() {
             return false;
         }
-        if let (Before::Fresh, Some(new)) = (before, new) {
+        if let (None, Some(new)) = (old, new) {
+            self.set.below.reserve(new.len());
+        }
+        if let (Was::Fresh, Some(new)) = (before, new) {
             for (name, value) in new {
                 let before = match kind.zero_field(name) {
-                    Zero::Absent => Before::Absent,
-                    Zero::Struct => Before::Fresh,
-                    Zero::Value(value) => Before::Value(value),
+                    Zero::Absent => Was::Absent,
+                    Zero::Struct => Was::Fresh,
+                    Zero::Value(value) => Was::Value(value),
                 };
                 self.field(name, before, Some(value), kind, at, depth);
             }
@@ -194,7 +233,7 @@ impl Walk<'_> {
             };
             let old = if order.is_le() { olds.next() } else { None };
             let new = if order.is_ge() { news.next() } else { None };
-            let before = old.map_or(Before::Absent, |(_, value)| Before::Value(value));
+            let before = old.map_or(Was::Absent, |(_, value)| Was::Value(value));
             if let Some((name, _)) = old.or(new) {
                 let after = new.map(|(_, value)| value);
                 self.field(name, before, after, kind, at, depth);
@@ -205,7 +244,7 @@ impl Walk<'_> {
     fn field(
         &mut self,
         name: &str,
-        before: Before<'_>,
+        before: Was<'_>,
         after: Option<&Value>,
         kind: Kind<'_>,
         at: At,
@@ -216,6 +255,13 @@ impl Walk<'_> {
             At::Metadata if name == "managedFields" => return,
             At::Root | At::Metadata | At::Elsewhere => At::Elsewhere,
         };
+        // Equal values need no look at their type.
+        if let (Was::Value(before), Some(after)) = (before, after)
+            && below == At::Elsewhere
+            && same(before, after)
+        {
+            return;
+        }
         let kind = kind.field(name).unwrap_or(Kind::Deduced);
         let (mut set, mut gone) = (Place::default(), Place::default());
         let mut walk = Walk {
@@ -233,15 +279,15 @@ impl Walk<'_> {
 
     fn list(
         &mut self,
-        before: Before<'_>,
+        before: Was<'_>,
         after: Option<&Value>,
         kind: Kind<'_>,
         depth: usize,
     ) -> bool {
         let entries = kind.entries();
         let old: &[Value] = match before {
-            Before::Value(Value::Array(items)) => items,
-            Before::Value(_) | Before::Absent | Before::Fresh => &[],
+            Was::Value(Value::Array(items)) => items,
+            Was::Value(_) | Was::Absent | Was::Fresh => &[],
         };
         let new = after
             .and_then(Value::as_array)
@@ -290,8 +336,8 @@ impl Walk<'_> {
     ) {
         let (mut set, mut gone) = (Place::default(), Place::default());
         let before = match old {
-            [(_, value)] => Before::Value(value),
-            _ => Before::Absent,
+            [(_, value)] => Was::Value(value),
+            _ => Was::Absent,
         };
         let after = match new {
             [(_, value)] => Some(*value),
@@ -341,6 +387,9 @@ fn keyed<'v>(
     entries: Entries<'_>,
     kind: Kind<'_>,
 ) -> Option<Vec<(Element, &'v Value)>> {
+    if matches!(entries, Entries::Atomic) {
+        return None;
+    }
     let mut out = Vec::with_capacity(items.len());
     for item in items {
         out.push((kind.key_of(entries, item).ok()?, item));

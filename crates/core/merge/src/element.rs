@@ -6,13 +6,17 @@
 use crate::fieldset::FieldSetError;
 use crate::go;
 use model::Value;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
 /// One step of a field path.
 #[derive(Clone, Debug)]
-pub enum Element {
-    /// A field of an object or a key of a map.
+pub struct Element(Step);
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// A field of an object or a key of a map, as `f:name`: most sets are written out again.
     Field(Box<str>),
     /// The list entry whose key fields have these values; sorted by name.
     Key(Box<[(Box<str>, Value)]>),
@@ -23,15 +27,36 @@ pub enum Element {
 }
 
 impl Element {
-    /// A field step.
+    /// A field of an object or a key of a map.
     pub fn field(name: &str) -> Self {
-        Self::Field(name.into())
+        let mut text = String::with_capacity(name.len() + 2);
+        text.push_str("f:");
+        text.push_str(name);
+        Self(Step::Field(text.into_boxed_str()))
     }
 
-    /// A step to a keyed list entry; sorts the keys.
+    /// The list entry whose key fields have these values.
     pub fn key(mut fields: Vec<(Box<str>, Value)>) -> Self {
         fields.sort_by(|a, b| a.0.cmp(&b.0));
-        Self::Key(fields.into_boxed_slice())
+        Self(Step::Key(fields.into_boxed_slice()))
+    }
+
+    /// The set entry that is this scalar.
+    pub fn value(value: Value) -> Self {
+        Self(Step::Value(Box::new(value)))
+    }
+
+    /// The entry at this index of a list.
+    pub fn index(index: i64) -> Self {
+        Self(Step::Index(index))
+    }
+
+    /// The name of the field this is, if it is one.
+    pub fn name(&self) -> Option<&str> {
+        match &self.0 {
+            Step::Field(text) => Some(&text[2..]),
+            Step::Key(_) | Step::Value(_) | Step::Index(_) => None,
+        }
     }
 
     /// Reads the text of `fieldsV1`. `Ok(None)` for kinds of steps that do not exist yet, which
@@ -44,70 +69,77 @@ impl Element {
         }
         let rest = &text[2..];
         Ok(Some(match bytes[0] {
-            b'f' => Self::field(rest),
-            b'v' => Self::Value(Box::new(serde_json::from_str(rest).map_err(|_| bad())?)),
-            b'i' => Self::Index(rest.parse().map_err(|_| bad())?),
+            b'f' => Self(Step::Field(text.into())),
+            b'v' => Self::value(serde_json::from_str(rest).map_err(|_| bad())?),
+            b'i' => Self::index(rest.parse().map_err(|_| bad())?),
             b'k' => {
                 let Ok(Value::Object(fields)) = serde_json::from_str(rest) else {
                     return Err(bad());
                 };
                 // A sorted map already yields its keys in order.
-                Self::Key(fields.into_iter().map(|(k, v)| (k.into(), v)).collect())
+                let fields = fields.into_iter().map(|(k, v)| (k.into(), v));
+                Self(Step::Key(fields.collect()))
             }
             _ => return Ok(None),
         }))
     }
 
     /// The text of `fieldsV1`.
-    pub fn to_text(&self) -> String {
-        let mut out = String::new();
-        self.write_text(&mut out);
-        out
+    pub fn text(&self) -> Cow<'_, str> {
+        match &self.0 {
+            Step::Field(text) => Cow::Borrowed(text),
+            Step::Key(_) | Step::Value(_) | Step::Index(_) => Cow::Owned(self.write()),
+        }
     }
 
-    /// Appends the text of `fieldsV1`.
-    pub(crate) fn write_text(&self, out: &mut String) {
-        match self {
-            Self::Field(name) => {
-                out.reserve_exact(name.len() + 2);
-                out.push_str("f:");
-                out.push_str(name);
-            }
-            Self::Key(fields) => {
+    /// The text of `fieldsV1`, made from the step itself.
+    pub fn into_text(self) -> String {
+        match self.0 {
+            Step::Field(text) => text.into_string(),
+            Step::Key(_) | Step::Value(_) | Step::Index(_) => self.write(),
+        }
+    }
+
+    fn write(&self) -> String {
+        let mut out = String::with_capacity(32);
+        match &self.0 {
+            Step::Field(text) => out.push_str(text),
+            Step::Key(fields) => {
                 out.push_str("k:{");
                 for (i, (name, value)) in fields.iter().enumerate() {
                     if i > 0 {
                         out.push(',');
                     }
-                    go::write_json_string(name, out);
+                    go::write_json_string(name, &mut out);
                     out.push(':');
-                    go::write_json(value, out);
+                    go::write_json(value, &mut out);
                 }
                 out.push('}');
             }
-            Self::Value(value) => {
+            Step::Value(value) => {
                 out.push_str("v:");
-                go::write_json(value, out);
+                go::write_json(value, &mut out);
             }
-            Self::Index(index) => out.push_str(&format!("i:{index}")),
+            Step::Index(index) => out.push_str(&format!("i:{index}")),
         }
+        out
     }
 
     fn rank(&self) -> u8 {
-        match self {
-            Self::Field(_) => 0,
-            Self::Key(_) => 1,
-            Self::Value(_) => 2,
-            Self::Index(_) => 3,
+        match self.0 {
+            Step::Field(_) => 0,
+            Step::Key(_) => 1,
+            Step::Value(_) => 2,
+            Step::Index(_) => 3,
         }
     }
 }
 
 impl fmt::Display for Element {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Field(name) => write!(f, ".{name}"),
-            Self::Key(fields) => {
+        match &self.0 {
+            Step::Field(text) => write!(f, ".{}", &text[2..]),
+            Step::Key(fields) => {
                 f.write_str("[")?;
                 for (i, (name, value)) in fields.iter().enumerate() {
                     let comma = if i > 0 { "," } else { "" };
@@ -115,8 +147,8 @@ impl fmt::Display for Element {
                 }
                 f.write_str("]")
             }
-            Self::Value(value) => write!(f, "[={}]", go::path_value(value)),
-            Self::Index(index) => write!(f, "[{index}]"),
+            Step::Value(value) => write!(f, "[={}]", go::path_value(value)),
+            Step::Index(index) => write!(f, "[{index}]"),
         }
     }
 }
@@ -137,11 +169,11 @@ impl PartialOrd for Element {
 
 impl Ord for Element {
     fn cmp(&self, other: &Self) -> Ordering {
-        match (self, other) {
-            (Self::Field(a), Self::Field(b)) => a.cmp(b),
-            (Self::Key(a), Self::Key(b)) => order_keys(a, b),
-            (Self::Value(a), Self::Value(b)) => order_values(a, b),
-            (Self::Index(a), Self::Index(b)) => a.cmp(b),
+        match (&self.0, &other.0) {
+            (Step::Field(a), Step::Field(b)) => a.cmp(b),
+            (Step::Key(a), Step::Key(b)) => order_keys(a, b),
+            (Step::Value(a), Step::Value(b)) => order_values(a, b),
+            (Step::Index(a), Step::Index(b)) => a.cmp(b),
             _ => self.rank().cmp(&other.rank()),
         }
     }

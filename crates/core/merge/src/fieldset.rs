@@ -61,9 +61,12 @@ impl FieldSet {
 
     /// The `fieldsV1` object.
     pub fn to_json(&self) -> Value {
-        let mut fields = Map::new();
-        self.write_fields(&mut fields);
-        Value::Object(fields)
+        self.clone().into_json()
+    }
+
+    /// The `fieldsV1` object, made from the set itself.
+    pub fn into_json(self) -> Value {
+        Value::Object(self.into_fields(false))
     }
 
     /// The `fieldsV1` text in the order the API server stores it: as [`to_json`](Self::to_json), but
@@ -189,6 +192,10 @@ impl FieldSet {
         &self.entries
     }
 
+    pub(crate) fn into_entries(self) -> Vec<Entry> {
+        self.entries
+    }
+
     pub(crate) fn entry(&self, element: &Element) -> Option<&Entry> {
         let at = self.entries.binary_search_by(|e| e.element.cmp(element));
         at.ok().map(|at| &self.entries[at])
@@ -196,11 +203,16 @@ impl FieldSet {
 
     /// Finds the entry of a field without building an element for it.
     pub(crate) fn field(&self, name: &str) -> Option<&Entry> {
-        let at = self.entries.binary_search_by(|e| match &e.element {
-            Element::Field(field) => (**field).cmp(name),
-            Element::Key(_) | Element::Value(_) | Element::Index(_) => Ordering::Greater,
+        let at = self.entries.binary_search_by(|e| match e.element.name() {
+            Some(field) => field.cmp(name),
+            None => Ordering::Greater,
         });
         at.ok().map(|at| &self.entries[at])
+    }
+
+    /// Makes room for more entries.
+    pub(crate) fn reserve(&mut self, entries: usize) {
+        self.entries.reserve_exact(entries);
     }
 
     /// Appends an entry that sorts after all others; one that holds no path is dropped.
@@ -300,22 +312,19 @@ impl FieldSet {
         }
     }
 
-    fn write_fields(&self, fields: &mut Map<String, Value>) {
-        for entry in &self.entries {
-            let mut below = Map::new();
-            if !entry.below.is_empty() {
-                if entry.member {
-                    below.insert(".".into(), Value::Object(Map::new()));
-                }
-                entry.below.write_fields(&mut below);
-            }
-            fields.insert(entry.element.to_text(), Value::Object(below));
-        }
+    /// The content of a `fieldsV1` object, with the mark of a member where there is more.
+    pub(crate) fn into_fields(self, member: bool) -> Map<String, Value> {
+        let mark =
+            (member && !self.is_empty()).then(|| (String::from("."), Value::Object(Map::new())));
+        let steps = self.entries.into_iter().map(|entry| {
+            let below = entry.below.into_fields(entry.member);
+            (entry.element.into_text(), Value::Object(below))
+        });
+        mark.into_iter().chain(steps).collect()
     }
 
     fn write_json(&self, member: bool, out: &mut String) {
         out.push('{');
-        let mut key = String::new();
         if member && !self.entries.is_empty() {
             out.push_str("\".\":{},");
         }
@@ -323,9 +332,7 @@ impl FieldSet {
             if i > 0 {
                 out.push(',');
             }
-            key.clear();
-            entry.element.write_text(&mut key);
-            go::write_json_string(&key, out);
+            go::write_json_string(&entry.element.text(), out);
             out.push(':');
             entry.below.write_json(entry.member, out);
         }
@@ -367,3 +374,6 @@ fn read(fields: &Value, depth: usize) -> Result<(FieldSet, bool), FieldSetError>
     let leaf = set.is_empty();
     Ok((set, member || leaf))
 }
+
+#[cfg(test)]
+mod tests;

@@ -366,3 +366,164 @@ fn index(key: &str, len: usize) -> Result<usize, String> {
     }
     Ok(at as usize)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::json;
+
+    fn patched(operations: Value) -> Result<Value, JsonPatchError> {
+        let document =
+            json!({"a": [1, 2, {"b": 1}], "o": {"x": 1, "y/z": 2, "t~u": 3, "n": null}, "s": "t"});
+        json_patch(document, &operations)
+    }
+
+    #[test]
+    fn operations_do_what_the_rfc_says() {
+        for (operations, pointer, result) in [
+            (
+                json!([{"op": "add", "path": "/a/1", "value": 9}]),
+                "/a",
+                json!([1, 9, 2, {"b": 1}]),
+            ),
+            (
+                json!([{"op": "add", "path": "/a/-", "value": 9}]),
+                "/a/3",
+                json!(9),
+            ),
+            (
+                json!([{"op": "add", "path": "/o/q", "value": {}}]),
+                "/o/q",
+                json!({}),
+            ),
+            (
+                json!([{"op": "remove", "path": "/o/y~1z"}]),
+                "/o",
+                json!({"x": 1, "t~u": 3, "n": null}),
+            ),
+            (
+                json!([{"op": "replace", "path": "/o/t~0u", "value": 4}]),
+                "/o/t~0u",
+                json!(4),
+            ),
+            (
+                json!([{"op": "move", "from": "/a/2/b", "path": "/o/b"}]),
+                "/o/b",
+                json!(1),
+            ),
+            (
+                json!([{"op": "copy", "from": "/a", "path": "/c"}]),
+                "/c",
+                json!([1, 2, {"b": 1}]),
+            ),
+            (
+                json!([{"op": "test", "path": "/a/2", "value": {"b": 1}}]),
+                "/s",
+                json!("t"),
+            ),
+            // Beyond the RFC.
+            (
+                json!([{"op": "replace", "path": "/o/new", "value": 4}]),
+                "/o/new",
+                json!(4),
+            ),
+            (
+                json!([{"op": "replace", "path": "/a/-1", "value": 4}]),
+                "/a/2",
+                json!(4),
+            ),
+            (
+                json!([{"op": "test", "path": "/o/none", "value": null}]),
+                "/s",
+                json!("t"),
+            ),
+            (
+                json!([{"op": "add", "path": "ignored/o/k", "value": 4}]),
+                "/o/k",
+                json!(4),
+            ),
+            (json!(null), "/s", json!("t")),
+        ] {
+            let done = patched(operations.clone()).unwrap();
+            assert_eq!(done.pointer(pointer), Some(&result), "{operations}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_apply_is_answered_without_a_reason() {
+        for operations in [
+            json!([{"op": "test", "path": "/o/x", "value": 2}]),
+            json!([{"op": "remove", "path": "/o/none"}]),
+            json!([{"op": "add", "path": "/a/7", "value": 1}]),
+            json!([{"op": "add", "path": "/none/deep", "value": 1}]),
+            json!([{"op": "add", "path": "/s/x", "value": 1}]),
+            json!([{"op": "replace", "path": "/a/x", "value": 1}]),
+            json!([{"op": "move", "from": "/none", "path": "/x"}]),
+            json!([{"op": "add", "path": "", "value": 1}]),
+            json!([{"op": "bogus", "path": "/s"}]),
+            json!([{"path": "/s"}]),
+            json!([{"op": "add", "value": 1}]),
+        ] {
+            let error = patched(operations.clone()).unwrap_err();
+            assert!(matches!(error, JsonPatchError::Apply(_)), "{operations}");
+            assert_eq!(
+                error.to_api_error().to_status(),
+                json!({
+                    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 422,
+                    "message": "the server rejected our request due to an error in our request",
+                    "reason": "Invalid", "details": {},
+                })
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_patch_is_refused_in_gos_words() {
+        for (document, message) in [
+            (
+                json!({}),
+                "json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp",
+            ),
+            (
+                json!([1]),
+                "json: cannot unmarshal number into Go value of type handlers.jsonPatchOp",
+            ),
+            (
+                json!([{"op": 1}]),
+                "json: cannot unmarshal number into Go struct field jsonPatchOp.op of type string",
+            ),
+        ] {
+            let error = patched(document).unwrap_err().to_api_error();
+            assert_eq!(
+                (error.code, error.message),
+                (400, format!("error decoding patch: {message}"))
+            );
+        }
+    }
+
+    #[test]
+    fn limits_hold() {
+        let many = vec![json!({"op": "test", "path": "/s", "value": "t"}); OPERATIONS_MAX + 1];
+        let error = patched(Value::Array(many)).unwrap_err();
+        assert_eq!(error, JsonPatchError::TooMany(OPERATIONS_MAX + 1));
+        assert_eq!(error.to_api_error().code, 413);
+        let big = json!({"a": "x".repeat(1024 * 1024)});
+        let copies = json!([
+            {"op": "copy", "from": "/a", "path": "/b"}, {"op": "copy", "from": "/a", "path": "/c"},
+            {"op": "copy", "from": "/a", "path": "/d"},
+        ]);
+        assert!(matches!(
+            json_patch(big, &copies),
+            Err(JsonPatchError::Apply(_))
+        ));
+    }
+
+    #[test]
+    fn unknown_fields_are_named() {
+        let patch = json!([{"op": "test", "path": "/s", "value": "t"}, {"op": "test", "foo": 1}]);
+        assert_eq!(
+            unknown_fields(&patch),
+            ["json patch unknown field \"[1].foo\""]
+        );
+    }
+}

@@ -145,37 +145,40 @@ impl<'a> Kind<'a> {
         }
     }
 
-    /// Whether the schema names this field, as opposed to a key of a map.
-    pub(crate) fn declares(self, name: &str) -> bool {
-        match self {
-            Self::Object(cursor) => {
-                matches!(name, "apiVersion" | "kind" | "metadata")
-                    || cursor.is_some_and(|c| c.node().properties.contains_key(name))
-            }
-            Self::Described(cursor, _) => cursor.node().properties.contains_key(name),
-            Self::Deduced | Self::Opaque => false,
-        }
-    }
-
     /// The type of a field or map value; `None` when the schema does not allow it.
     pub(crate) fn field(self, name: &str) -> Option<Kind<'a>> {
-        match self {
-            Self::Object(cursor) => match name {
-                "metadata" => Some(Self::Described(object_meta(), false)),
-                "apiVersion" | "kind" => Some(Self::Described(plain_text(), false)),
-                _ => match cursor {
-                    Some(cursor) => described_field(cursor, false, name),
-                    None => Some(Self::Deduced),
-                },
-            },
-            Self::Described(cursor, keeps) if cursor.node().embedded_resource => match name {
-                "metadata" => Some(Self::Described(object_meta(), false)),
-                "apiVersion" | "kind" => Some(Self::Described(plain_text(), false)),
-                _ => described_field(cursor, keeps, name),
-            },
-            Self::Described(cursor, keeps) => described_field(cursor, keeps, name),
-            Self::Deduced => Some(Self::Deduced),
-            Self::Opaque => Some(Self::Opaque),
+        self.step(name).map(|(kind, _)| kind)
+    }
+
+    /// The type of a field or map value, and whether the schema names it.
+    pub(crate) fn step(self, name: &str) -> Option<(Kind<'a>, bool)> {
+        let (cursor, keeps, object) = match self {
+            Self::Deduced => return Some((Self::Deduced, false)),
+            Self::Opaque => return Some((Self::Opaque, false)),
+            Self::Object(cursor) => (cursor, false, true),
+            Self::Described(cursor, keeps) => {
+                (Some(cursor), keeps, cursor.node().embedded_resource)
+            }
+        };
+        if object {
+            match name {
+                "metadata" => return Some((Self::Described(object_meta(), false), true)),
+                "apiVersion" | "kind" => return Some((Self::Described(plain_text(), false), true)),
+                _ => {}
+            }
+        }
+        let Some(cursor) = cursor else {
+            return Some((Self::Deduced, false));
+        };
+        let node = cursor.node();
+        let keeps = keeps || node.preserve_unknown;
+        if let Some(edge) = node.properties.get(name) {
+            return Some((enter(cursor.follow(edge), keeps), true));
+        }
+        match &node.additional {
+            Some(edge) => Some((enter(cursor.follow(edge), keeps), false)),
+            None if keeps || node.properties.is_empty() => Some((Self::Deduced, false)),
+            None => None,
         }
     }
 
@@ -220,7 +223,7 @@ impl<'a> Kind<'a> {
                 Value::Array(_) => Err(Keyless::SetOfLists),
                 Value::Null => Err(Keyless::SetOfNull),
                 Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-                    Ok(Element::Value(Box::new(entry.clone())))
+                    Ok(Element::value(entry.clone()))
                 }
             },
         }
@@ -286,16 +289,6 @@ fn enter(cursor: Cursor<'_>, keeps: bool) -> Kind<'_> {
         return Kind::Opaque;
     }
     Kind::Described(cursor, keeps)
-}
-
-fn described_field<'a>(cursor: Cursor<'a>, keeps: bool, name: &str) -> Option<Kind<'a>> {
-    let node = cursor.node();
-    let keeps = keeps || node.preserve_unknown;
-    match node.properties.get(name).or(node.additional.as_ref()) {
-        Some(edge) => Some(enter(cursor.follow(edge), keeps)),
-        None if keeps || node.properties.is_empty() => Some(Kind::Deduced),
-        None => None,
-    }
 }
 
 fn object_meta() -> Cursor<'static> {

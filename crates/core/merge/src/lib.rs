@@ -22,7 +22,10 @@ pub mod merge_patch;
 mod mix;
 pub mod owners;
 mod prune;
+mod stored;
 pub mod strategic;
+#[cfg(test)]
+mod testing;
 mod typed;
 
 pub use apply::{Applied, Apply, ApplyError, Conflict, apply};

@@ -1,8 +1,11 @@
 //! The `managedFields` of an object: read, change hands, write.
 
+use crate::DEPTH_MAX;
+use crate::compare::Changes;
 use crate::element::Element;
 use crate::fieldset::{FieldSet, FieldSetError};
 use crate::kind::{Entries, Kind};
+use crate::stored::{self, Extent, Meeting};
 use model::{Map, Timestamp, Value};
 
 /// How a manager came to own fields.
@@ -34,14 +37,6 @@ pub(crate) struct Who {
 }
 
 impl Who {
-    /// Whether both stand for the same owner: appliers keep their identity across versions.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        self.manager == other.manager
-            && self.operation == other.operation
-            && self.subresource == other.subresource
-            && (self.operation == Operation::Apply || self.api_version == other.api_version)
-    }
-
     /// The text that orders owners in conflict messages.
     pub(crate) fn identity(&self) -> String {
         let mut out = String::from("{");
@@ -68,71 +63,154 @@ impl Who {
     }
 }
 
-/// One entry of `managedFields`.
+/// One entry of `managedFields`, checked and in the form it is stored in.
 #[derive(Clone, Debug)]
 pub(crate) struct Owner {
-    pub(crate) who: Who,
-    pub(crate) time: Option<Timestamp>,
-    fields: Fields,
-}
-
-// What an owner owns. Most entries are neither read nor changed by a write.
-#[derive(Clone, Debug)]
-enum Fields {
-    Stored(Value),
-    Set(FieldSet),
+    entry: Map<String, Value>,
 }
 
 impl Owner {
+    /// A new entry.
     pub(crate) fn new(who: Who, time: Option<Timestamp>, set: FieldSet) -> Self {
-        Self {
-            who,
-            time,
-            fields: Fields::Set(set),
+        let text = |text: &str| Value::String(text.to_owned());
+        let operation = text(who.operation.as_str());
+        let mut entry = Map::new();
+        entry.insert("apiVersion".into(), Value::String(who.api_version));
+        entry.insert("fieldsType".into(), text("FieldsV1"));
+        entry.insert("fieldsV1".into(), set.into_json());
+        if !who.manager.is_empty() {
+            entry.insert("manager".into(), Value::String(who.manager));
+        }
+        entry.insert("operation".into(), operation);
+        if !who.subresource.is_empty() {
+            entry.insert("subresource".into(), Value::String(who.subresource));
+        }
+        let mut owner = Self { entry };
+        owner.set_time(time);
+        owner
+    }
+
+    fn text(&self, key: &str) -> &str {
+        self.entry
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn manager(&self) -> &str {
+        self.text("manager")
+    }
+
+    pub(crate) fn api_version(&self) -> &str {
+        self.text("apiVersion")
+    }
+
+    pub(crate) fn subresource(&self) -> &str {
+        self.text("subresource")
+    }
+
+    pub(crate) fn operation(&self) -> Operation {
+        match self.text("operation") {
+            "Apply" => Operation::Apply,
+            _ => Operation::Update,
         }
     }
 
-    /// The fields owned; stored text was checked when it was read.
+    pub(crate) fn time(&self) -> Option<Timestamp> {
+        Timestamp::parse(self.text("time"))
+    }
+
+    pub(crate) fn seconds(&self) -> i64 {
+        self.time().map_or(0, Timestamp::seconds)
+    }
+
+    pub(crate) fn set_time(&mut self, time: Option<Timestamp>) {
+        match time {
+            Some(time) => {
+                self.entry
+                    .insert("time".into(), Value::String(time.rfc3339()));
+            }
+            None => {
+                self.entry.remove("time");
+            }
+        }
+    }
+
+    /// Who this is.
+    pub(crate) fn who(&self) -> Who {
+        Who {
+            manager: self.manager().into(),
+            operation: self.operation(),
+            api_version: self.api_version().into(),
+            subresource: self.subresource().into(),
+        }
+    }
+
+    /// Whether this is that owner: appliers keep their identity across versions.
+    pub(crate) fn is(&self, who: &Who) -> bool {
+        self.manager() == who.manager
+            && self.operation() == who.operation
+            && self.subresource() == who.subresource
+            && (who.operation == Operation::Apply || self.api_version() == who.api_version)
+    }
+
+    /// Makes this the entry of somebody else.
+    pub(crate) fn rename(&mut self, who: Who) {
+        let (time, set) = (self.time(), self.set());
+        *self = Self::new(who, time, set);
+    }
+
+    fn fields(&self) -> Option<&Map<String, Value>> {
+        self.entry.get("fieldsV1").and_then(Value::as_object)
+    }
+
+    fn fields_mut(&mut self) -> Option<&mut Map<String, Value>> {
+        self.entry
+            .get_mut("fieldsV1")
+            .and_then(Value::as_object_mut)
+    }
+
+    /// The fields owned; they were checked when the entry was read.
     pub(crate) fn set(&self) -> FieldSet {
-        match &self.fields {
-            Fields::Stored(value) => FieldSet::from_json(value).unwrap_or_default(),
-            Fields::Set(set) => set.clone(),
-        }
+        let fields = self.entry.get("fieldsV1");
+        fields
+            .and_then(|fields| FieldSet::from_json(fields).ok())
+            .unwrap_or_default()
     }
 
-    /// The fields owned, to be changed.
-    pub(crate) fn set_mut(&mut self) -> &mut FieldSet {
-        if let Fields::Stored(value) = &self.fields {
-            self.fields = Fields::Set(FieldSet::from_json(value).unwrap_or_default());
-        }
-        match &mut self.fields {
-            Fields::Set(set) => set,
-            Fields::Stored(_) => unreachable!("stored fields were read above"),
-        }
+    /// Owns these fields and no others.
+    pub(crate) fn replace(&mut self, set: FieldSet) {
+        self.entry.insert("fieldsV1".into(), set.into_json());
     }
 
-    /// Whether any of these fields is owned.
-    pub(crate) fn owns_any(&self, fields: &FieldSet) -> bool {
-        match &self.fields {
-            Fields::Stored(Value::Object(stored)) => stored_has(stored, fields),
-            Fields::Stored(_) => false,
-            Fields::Set(set) => set.intersects(fields),
-        }
+    /// How much of these fields is owned.
+    pub(crate) fn extent(&self, set: &FieldSet) -> Extent {
+        self.fields()
+            .map_or(Extent::Part, |fields| stored::extent(fields, set))
+    }
+
+    /// How the owned fields meet others.
+    pub(crate) fn meet(&self, set: &FieldSet) -> Meeting {
+        self.fields()
+            .map_or(Meeting::Apart, |fields| stored::meet(fields, set))
     }
 
     /// Gives up fields.
-    pub(crate) fn give_up(&mut self, fields: &FieldSet) {
-        if self.owns_any(fields) {
-            self.set_mut().remove(fields);
+    pub(crate) fn give_up(&mut self, set: &FieldSet) {
+        if let Some(fields) = self.fields_mut() {
+            stored::take(fields, set);
+        }
+    }
+
+    /// Comes to own more fields.
+    pub(crate) fn gain(&mut self, set: FieldSet) {
+        if let Some(fields) = self.fields_mut() {
+            stored::put(fields, set);
         }
     }
 
     fn owns_nothing(&self) -> bool {
-        match &self.fields {
-            Fields::Stored(Value::Object(stored)) => stored.keys().all(|key| key == "."),
-            Fields::Stored(_) => true,
-            Fields::Set(set) => set.is_empty(),
-        }
+        self.fields().is_none_or(stored::is_empty)
     }
 }
 
@@ -172,8 +250,8 @@ impl std::fmt::Display for ManagedError {
 }
 
 impl Managed {
-    /// Reads the `managedFields` value of an object.
-    pub(crate) fn read(entries: Option<&Value>) -> Result<Self, ManagedError> {
+    /// Takes over the stored `managedFields` value of an object.
+    pub(crate) fn read(entries: Option<Value>) -> Result<Self, ManagedError> {
         let entries = match entries {
             None | Some(Value::Null) => return Ok(Self::default()),
             Some(Value::Array(entries)) => entries,
@@ -182,40 +260,83 @@ impl Managed {
         let mut out = Self {
             owners: Vec::with_capacity(entries.len()),
         };
-        for (i, entry) in entries.iter().enumerate() {
+        for (i, entry) in entries.into_iter().enumerate() {
             let owner = read_owner(i, entry)?;
-            out.owners.retain(|other| !other.who.is(&owner.who));
+            let who = owner.who();
+            out.owners.retain(|other| !other.is(&who));
             out.owners.push(owner);
         }
         Ok(out)
     }
 
+    /// Takes over `managedFields` that a client sent: they are brought into the stored form.
+    pub(crate) fn read_sent(entries: Value) -> Result<Self, ManagedError> {
+        let mut managed = Self::read(Some(entries))?;
+        for owner in &mut managed.owners {
+            let set =
+                FieldSet::from_json(&owner.entry["fieldsV1"]).map_err(ManagedError::Fields)?;
+            *owner = Owner::new(owner.who(), owner.time(), set);
+        }
+        Ok(managed)
+    }
+
     /// Writes the `managedFields` value: appliers first, then by time; `None` when nobody is left.
     pub(crate) fn write(mut self) -> Option<Value> {
-        self.owners.retain(|owner| !owner.owns_nothing());
+        self.drop_empty();
         self.owners.sort_by(|a, b| {
-            let seconds = |owner: &Owner| owner.time.map_or(0, Timestamp::seconds);
-            let (x, y) = (&a.who, &b.who);
-            (x.operation.cmp(&y.operation))
-                .then_with(|| seconds(a).cmp(&seconds(b)))
-                .then_with(|| x.manager.cmp(&y.manager))
-                .then_with(|| x.api_version.cmp(&y.api_version))
-                .then_with(|| x.subresource.cmp(&y.subresource))
+            (a.operation().cmp(&b.operation()))
+                .then_with(|| a.seconds().cmp(&b.seconds()))
+                .then_with(|| a.manager().cmp(b.manager()))
+                .then_with(|| a.api_version().cmp(b.api_version()))
+                .then_with(|| a.subresource().cmp(b.subresource()))
         });
         if self.owners.is_empty() {
             return None;
         }
-        Some(self.owners.into_iter().map(write_owner).collect())
+        let entries = self
+            .owners
+            .into_iter()
+            .map(|owner| Value::Object(owner.entry));
+        Some(entries.collect())
     }
 
     /// The entry of an owner.
     pub(crate) fn find(&self, who: &Who) -> Option<&Owner> {
-        self.owners.iter().find(|owner| owner.who.is(who))
+        self.owners.iter().find(|owner| owner.is(who))
     }
 
     /// The entry of an owner.
     pub(crate) fn find_mut(&mut self, who: &Who) -> Option<&mut Owner> {
-        self.owners.iter_mut().find(|owner| owner.who.is(who))
+        self.owners.iter_mut().find(|owner| owner.is(who))
+    }
+
+    /// The stored entry of an owner.
+    pub(crate) fn peek<'v>(entries: Option<&'v Value>, who: &Who) -> Option<&'v Value> {
+        let text = |entry: &'v Value, key: &str| entry.get(key).and_then(Value::as_str);
+        entries?.as_array()?.iter().find(|entry| {
+            text(entry, "manager").unwrap_or_default() == who.manager
+                && text(entry, "operation") == Some(who.operation.as_str())
+                && text(entry, "subresource").unwrap_or_default() == who.subresource
+                && text(entry, "apiVersion") == Some(&who.api_version)
+        })
+    }
+
+    /// Takes what changed from those who own it.
+    pub(crate) fn give_up(&mut self, changes: &Changes, kind: Kind<'_>) {
+        for owner in &mut self.owners {
+            let (set, gone) = (owner.meet(&changes.set), owner.meet(&changes.gone));
+            if set == Meeting::Unclear || gone == Meeting::Unclear {
+                let mut fields = owner.set();
+                reconcile(&mut fields, kind);
+                owner.replace(fields);
+            }
+            if set != Meeting::Apart {
+                owner.give_up(&changes.set);
+            }
+            if gone != Meeting::Apart {
+                owner.give_up(&changes.gone);
+            }
+        }
     }
 
     /// Drops entries without fields.
@@ -240,9 +361,9 @@ fn find_atoms(set: &FieldSet, kind: Kind<'_>, path: &mut Vec<Element>, atoms: &m
         if entry.below.is_empty() {
             continue;
         }
-        let below = match &entry.element {
-            Element::Field(name) => kind.field(name),
-            Element::Key(_) | Element::Value(_) | Element::Index(_) => Some(kind.items()),
+        let below = match entry.element.name() {
+            Some(name) => kind.field(name),
+            None => Some(kind.items()),
         };
         let Some(below @ Kind::Described(..)) = below else {
             continue;
@@ -263,42 +384,32 @@ fn find_atoms(set: &FieldSet, kind: Kind<'_>, path: &mut Vec<Element>, atoms: &m
     }
 }
 
-fn read_owner(index: usize, entry: &Value) -> Result<Owner, ManagedError> {
-    let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
-    let operation = match text("operation") {
-        "Apply" => Operation::Apply,
-        "Update" => Operation::Update,
-        _ => return Err(ManagedError::Operation),
+fn read_owner(index: usize, entry: Value) -> Result<Owner, ManagedError> {
+    let Value::Object(entry) = entry else {
+        return Err(ManagedError::NotAList);
     };
-    if text("apiVersion").is_empty() {
+    let mut owner = Owner { entry };
+    if !matches!(owner.text("operation"), "Apply" | "Update") {
+        return Err(ManagedError::Operation);
+    }
+    if owner.api_version().is_empty() {
         return Err(ManagedError::ApiVersion);
     }
-    if text("fieldsType") != "FieldsV1" {
-        return Err(ManagedError::FieldsType(index, text("fieldsType").into()));
+    if owner.text("fieldsType") != "FieldsV1" {
+        let kind = owner.text("fieldsType").into();
+        return Err(ManagedError::FieldsType(index, kind));
     }
-    let fields = match entry.get("fieldsV1") {
-        None | Some(Value::Null) => Value::Object(Map::new()),
-        Some(fields) => {
-            check_fields(fields).map_err(ManagedError::Fields)?;
-            fields.clone()
-        }
-    };
-    Ok(Owner {
-        who: Who {
-            manager: text("manager").into(),
-            operation,
-            api_version: text("apiVersion").into(),
-            subresource: text("subresource").into(),
-        },
-        time: Timestamp::parse(text("time")),
-        fields: Fields::Stored(fields),
-    })
+    match owner.entry.get("fieldsV1") {
+        None | Some(Value::Null) => owner.replace(FieldSet::new()),
+        Some(fields) => check_fields(fields, 0).map_err(ManagedError::Fields)?,
+    }
+    Ok(owner)
 }
 
 // Whether the fields can be read, without reading them.
-fn check_fields(fields: &Value) -> Result<(), FieldSetError> {
+fn check_fields(fields: &Value, depth: usize) -> Result<(), FieldSetError> {
     let fields = match fields {
-        Value::Object(fields) => fields,
+        Value::Object(fields) if depth < DEPTH_MAX => fields,
         Value::Null => return Ok(()),
         other => return Err(FieldSetError(other.to_string())),
     };
@@ -309,42 +420,7 @@ fn check_fields(fields: &Value) -> Result<(), FieldSetError> {
         if !key.starts_with("f:") {
             Element::parse(key)?;
         }
-        check_fields(below)?;
+        check_fields(below, depth + 1)?;
     }
     Ok(())
-}
-
-// Whether stored fields have a member in common with a set.
-fn stored_has(stored: &Map<String, Value>, fields: &FieldSet) -> bool {
-    fields.entries().iter().any(|entry| {
-        let Some(Value::Object(below)) = stored.get(&entry.element.to_text()) else {
-            return false;
-        };
-        (entry.member && (below.is_empty() || below.contains_key(".")))
-            || stored_has(below, &entry.below)
-    })
-}
-
-fn write_owner(owner: Owner) -> Value {
-    let mut entry = Map::new();
-    let fields = match owner.fields {
-        Fields::Stored(fields) => fields,
-        Fields::Set(set) => set.to_json(),
-    };
-    let who = owner.who;
-    entry.insert("apiVersion".into(), Value::String(who.api_version));
-    entry.insert("fieldsType".into(), Value::String("FieldsV1".into()));
-    entry.insert("fieldsV1".into(), fields);
-    if !who.manager.is_empty() {
-        entry.insert("manager".into(), Value::String(who.manager));
-    }
-    let operation = who.operation.as_str();
-    entry.insert("operation".into(), Value::String(operation.into()));
-    if !who.subresource.is_empty() {
-        entry.insert("subresource".into(), Value::String(who.subresource));
-    }
-    if let Some(time) = owner.time {
-        entry.insert("time".into(), Value::String(time.rfc3339()));
-    }
-    Value::Object(entry)
 }

@@ -25,6 +25,45 @@ pub(crate) fn mix(live: &mut Value, applied: &Value, kind: Kind<'_>, depth: usiz
     }
 }
 
+/// Whether `live` has everything of `applied` already, in order, so that mixing changes nothing.
+/// May say no where it would not.
+pub(crate) fn has(live: &Value, applied: &Value, kind: Kind<'_>, depth: usize) -> bool {
+    match (live, applied) {
+        (Value::Object(old), Value::Object(new)) if !kind.atomic_map() && depth < DEPTH_MAX => {
+            new.is_empty()
+                || new.iter().all(|(name, value)| {
+                    old.get(name).is_some_and(|field| {
+                        let kind = kind.field(name).unwrap_or(Kind::Deduced);
+                        has(field, value, kind, depth + 1)
+                    })
+                })
+        }
+        (Value::Array(old), Value::Array(new)) if depth < DEPTH_MAX => {
+            old == new || has_entries(old, new, kind, depth)
+        }
+        (live, applied) => same(live, applied),
+    }
+}
+
+fn has_entries(old: &[Value], new: &[Value], kind: Kind<'_>, depth: usize) -> bool {
+    let entries = kind.entries();
+    if matches!(entries, Entries::Atomic) || new.len() > old.len() {
+        return false;
+    }
+    let keys = |items: &[Value]| -> Option<Vec<Element>> {
+        let keys = items.iter().map(|item| kind.key_of(entries, item).ok());
+        keys.collect()
+    };
+    let (Some(old_keys), Some(new_keys)) = (keys(old), keys(new)) else {
+        return false;
+    };
+    let mut rest = old_keys.iter().zip(old);
+    new_keys.iter().zip(new).all(|(key, value)| {
+        rest.find(|(other, _)| *other == key)
+            .is_some_and(|(_, item)| has(item, value, kind.items(), depth + 1))
+    })
+}
+
 fn replace(live: &mut Value, applied: &Value) {
     if !same(live, applied) {
         *live = applied.clone();
@@ -38,6 +77,8 @@ fn mix_maps(live: &mut Value, applied: &Value, kind: Kind<'_>, depth: usize) {
         (Some(old), Some(new)) => {
             for (name, value) in new {
                 match old.get_mut(name) {
+                    // Equal values need no look at their type.
+                    Some(field) if same(field, value) => {}
                     Some(field) => {
                         let kind = kind.field(name).unwrap_or(Kind::Deduced);
                         mix(field, value, kind, depth + 1);
@@ -60,6 +101,7 @@ fn mix_lists(live: &mut Value, applied: &Value, kind: Kind<'_>, depth: usize) {
     match (entries, old, new) {
         (Entries::Atomic, _, _) | (_, None, _) => replace(live, applied),
         (_, Some(_), None) => {}
+        (_, Some(old), Some(new)) if old == new => {}
         (_, Some(old), Some(new)) => {
             let keys = |items: &[Value]| -> Option<Vec<Element>> {
                 items

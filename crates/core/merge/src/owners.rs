@@ -7,11 +7,11 @@
 //! The writer owns what it changed and everybody else loses it. A write that changes nothing leaves
 //! all entries as they are.
 
-use crate::compare::{Before, Changes, compare, same};
+use crate::compare::{Changes, Was, compare, same};
 use crate::element::Element;
 use crate::fieldset::FieldSet;
 use crate::kind::Kind;
-use crate::managed::{Managed, Operation, Owner, Who, reconcile};
+use crate::managed::{Managed, Operation, Owner, Who};
 use model::{Map, Timestamp, Value, meta};
 use schema::Cursor;
 use std::sync::OnceLock;
@@ -49,38 +49,63 @@ pub fn track_update(request: Update<'_>) -> Value {
     let mut new = request.new;
     let sent = take_managed(&mut new);
     let stored = request.live.and_then(managed_of);
-    let kind = Kind::Object(request.schema);
-    let untouched = sent.is_none() || sent.as_ref() == stored;
-    let managed = if untouched || !request.subresource.is_empty() {
-        None
-    } else {
-        sent.as_ref().and_then(read_sent)
+    let known = match sent {
+        Some(sent) if request.subresource.is_empty() || Some(&sent) == stored => Some(sent),
+        Some(_) | None => None,
+    };
+    let same_owners = known.is_none() || known.as_ref() == stored;
+    // What the entries were before this write: what the client sent if it says something.
+    let managed = match known {
+        Some(entries) if same_owners => Before::Stored(Some(entries)),
+        Some(entries) => match read_sent(entries) {
+            Some(managed) => Before::Sent(managed),
+            None => Before::Stored(stored.cloned()),
+        },
+        None => Before::Stored(stored.cloned()),
     };
     let exists = request.live.is_some_and(|live| !meta::uid(live).is_empty());
-    let tracked = match &managed {
-        Some(managed) => !managed.owners.is_empty(),
-        None => stored.is_some_and(|s| s.as_array().is_some_and(|list| !list.is_empty())),
-    };
-    if !tracked && exists {
+    if exists && managed.is_empty() {
         return new;
     }
-    let before = request.live.map_or_else(|| fresh(kind), Before::Value);
+    let kind = Kind::Object(request.schema);
+    let before = request.live.map_or_else(|| fresh(kind), Was::Value);
     let changes = compare(before, &new, kind).without(&paths(request.reset));
-    if let (None, true, Some(stored)) = (&managed, changes.is_empty(), stored) {
-        put_managed(&mut new, Some(stored.clone()));
-        return new;
-    }
-    let mut managed = managed.unwrap_or_else(|| Managed::read(stored).unwrap_or_default());
+    let managed = match managed {
+        Before::Stored(entries) if changes.is_empty() => {
+            put_managed(&mut new, entries);
+            return new;
+        }
+        Before::Stored(entries) => Managed::read(entries).unwrap_or_default(),
+        Before::Sent(managed) => managed,
+    };
     let who = Who {
         manager: named(request.manager),
         operation: Operation::Update,
         api_version: request.api_version.into(),
         subresource: request.subresource.into(),
     };
-    hand_over(&mut managed, changes, who, request.now, kind);
+    let mut managed = hand_over(managed, changes, who, request.now, kind);
     cap(&mut managed);
     put_managed(&mut new, managed.write());
     new
+}
+
+// The entries a write starts from.
+enum Before {
+    /// As they are stored.
+    Stored(Option<Value>),
+    /// As the client wants them.
+    Sent(Managed),
+}
+
+impl Before {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Stored(Some(Value::Array(entries))) => entries.is_empty(),
+            Self::Stored(_) => true,
+            Self::Sent(managed) => managed.owners.is_empty(),
+        }
+    }
 }
 
 /// Keeps the stored times when a write turns out to change nothing but times.
@@ -112,39 +137,33 @@ pub fn keep_timestamps(live: &Value, new: &mut Value) {
 
 /// Makes the writer the owner of what it changed.
 pub(crate) fn hand_over(
-    managed: &mut Managed,
+    mut managed: Managed,
     changes: Changes,
     who: Who,
     now: Timestamp,
     kind: Kind<'_>,
-) {
-    for owner in &mut managed.owners {
-        let touched = owner.owns_any(&changes.set) || owner.owns_any(&changes.gone);
-        if touched {
-            reconcile(owner.set_mut(), kind);
-            owner.give_up(&changes.set);
-            owner.give_up(&changes.gone);
-        }
-    }
+) -> Managed {
+    managed.give_up(&changes, kind);
     let mine = changes.set.difference(untracked());
     if !mine.is_empty() {
         match managed.find_mut(&who) {
             Some(owner) => {
-                owner.set_mut().absorb(mine);
-                owner.time = Some(now);
+                owner.gain(mine);
+                owner.set_time(Some(now));
             }
             None => managed.owners.push(Owner::new(who, Some(now), mine)),
         }
     }
     managed.drop_empty();
+    managed
 }
 
 /// What was there before an object was created.
-pub(crate) fn fresh(kind: Kind<'_>) -> Before<'static> {
+pub(crate) fn fresh(kind: Kind<'_>) -> Was<'static> {
     match kind {
-        Kind::Object(Some(cursor)) if !cursor.node().structural => Before::Fresh,
+        Kind::Object(Some(cursor)) if !cursor.node().structural => Was::Fresh,
         Kind::Object(_) | Kind::Described(..) | Kind::Deduced | Kind::Opaque => {
-            Before::Value(&Value::Null)
+            Was::Value(&Value::Null)
         }
     }
 }
@@ -191,6 +210,22 @@ pub(crate) fn take_managed(object: &mut Value) -> Option<Value> {
     metadata.remove("managedFields")
 }
 
+/// The object without its `managedFields`.
+pub(crate) fn clone_unmanaged(object: &Value) -> Value {
+    let Some(fields) = object.as_object() else {
+        return object.clone();
+    };
+    let copy = fields.iter().map(|(key, value)| match value {
+        Value::Object(metadata) if key == "metadata" => {
+            let kept = metadata.iter().filter(|(key, _)| *key != "managedFields");
+            let kept = kept.map(|(key, value)| (key.clone(), value.clone()));
+            (key.clone(), Value::Object(kept.collect()))
+        }
+        _ => (key.clone(), value.clone()),
+    });
+    Value::Object(copy.collect())
+}
+
 /// Sets the `managedFields` of an object.
 pub(crate) fn put_managed(object: &mut Value, managed: Option<Value>) {
     match managed {
@@ -235,7 +270,7 @@ pub(crate) fn named(manager: &str) -> String {
 
 // Entries sent by a client: an empty list or one empty entry clears them all; unreadable or missing
 // ones are as if not sent.
-fn read_sent(sent: &Value) -> Option<Managed> {
+fn read_sent(sent: Value) -> Option<Managed> {
     let entries = sent.as_array()?;
     let blank = |entry: &Value| {
         entry
@@ -245,26 +280,27 @@ fn read_sent(sent: &Value) -> Option<Managed> {
     if entries.is_empty() || (entries.len() == 1 && blank(&entries[0])) {
         return Some(Managed::default());
     }
-    let managed = Managed::read(Some(sent)).ok()?;
+    let managed = Managed::read_sent(sent).ok()?;
     (!managed.owners.is_empty()).then_some(managed)
 }
 
 // Merges the oldest entries of plain writers, version by version, until few enough are left.
 fn cap(managed: &mut Managed) {
-    let is_update = |owner: &&Owner| owner.who.operation == Operation::Update;
+    let is_update = |owner: &&Owner| owner.operation() == Operation::Update;
     let count = managed.owners.iter().filter(is_update).count();
     if count <= UPDATE_MANAGERS_MAX {
         return;
     }
-    let mut oldest: Vec<Who> = Vec::with_capacity(count);
-    {
-        let mut updates: Vec<_> = managed.owners.iter().filter(is_update).collect();
-        updates.sort_by_cached_key(|o| (o.time.map_or(0, Timestamp::seconds), o.who.identity()));
-        oldest.extend(updates.into_iter().map(|owner| owner.who.clone()));
-    }
+    let mut oldest: Vec<(i64, Who)> = managed
+        .owners
+        .iter()
+        .filter(is_update)
+        .map(|owner| (owner.seconds(), owner.who()))
+        .collect();
+    oldest.sort_by_cached_key(|(seconds, who)| (*seconds, who.identity()));
     let mut left = count;
     let mut first: Vec<Who> = Vec::new();
-    for who in oldest {
+    for (_, who) in oldest {
         if left <= UPDATE_MANAGERS_MAX {
             return;
         }
@@ -281,16 +317,19 @@ fn cap(managed: &mut Managed) {
         if managed.find(&bucket).is_none()
             && let Some(owner) = managed.find_mut(before)
         {
-            owner.who = bucket.clone();
+            owner.rename(bucket.clone());
         }
-        let Some(at) = managed.owners.iter().position(|o| o.who.is(&who)) else {
+        let Some(at) = managed.owners.iter().position(|owner| owner.is(&who)) else {
             continue;
         };
         let merged = managed.owners.remove(at);
         if let Some(owner) = managed.find_mut(&bucket) {
-            owner.set_mut().absorb(merged.set());
-            owner.time = merged.time;
+            owner.gain(merged.set());
+            owner.set_time(merged.time());
         }
         left -= 1;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -539,3 +539,6 @@ fn unknown_directive(directive: &Value, map: &Value) -> PatchError {
         go::verb(map)
     ))
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,7 +24,8 @@ pub(crate) fn fields_of(value: &Value, kind: Kind<'_>) -> Result<FieldSet, Strin
     }
 }
 
-/// The fields a stored object holds; what its schema does not know counts as deduced.
+/// The fields a stored object holds, whether it fits its schema or not.
+#[cfg(test)]
 pub(crate) fn fields_of_stored(value: &Value, kind: Kind<'_>) -> FieldSet {
     let mut walk = Walk { faults: Vec::new() };
     walk.value(value, kind, 0).below
@@ -159,9 +160,10 @@ impl Walk {
         depth: usize,
         below: &mut FieldSet,
     ) {
+        below.reserve(fields.len());
         for (name, field) in fields {
             let mark = self.faults.len();
-            let Some(field_kind) = kind.field(name) else {
+            let Some((field_kind, declared)) = kind.step(name) else {
                 self.fault("field not declared in schema".into());
                 self.prefix(mark, || format!(".{name}"));
                 return;
@@ -173,7 +175,7 @@ impl Walk {
                 Value::Object(fields) => fields.is_empty(),
                 Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
             };
-            place.member |= empty || !kind.declares(name);
+            place.member |= empty || !declared;
             if !place.is_empty() {
                 below.push(place.at(Element::field(name)));
             }
