@@ -9,6 +9,9 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+/// More changes than any number of flushes in a test allows for.
+const STEPS_MAX: usize = 1000;
+
 /// Bytes that reached the platter, and writes that may have.
 #[derive(Debug, Default)]
 struct Platter {
@@ -158,7 +161,8 @@ fn acknowledged_changes_survive_a_power_cut() {
             };
             let mut acknowledged = (show(&memory), memory.version());
             let mut states = vec![acknowledged.clone()];
-            loop {
+            for step in 0.. {
+                assert!(step < STEPS_MAX, "seed {seed}: nothing is flushed");
                 let name = format!("n{}", roll(&mut dice) % 20);
                 let content = format!("{seed} ").repeat(roll(&mut dice) as usize % 300);
                 let change = match roll(&mut dice) % 4 {
