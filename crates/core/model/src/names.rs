@@ -27,8 +27,13 @@ fn fits_qualified(text: &str) -> bool {
         .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
-fn max_length(max: usize) -> String {
+// Label keys and values are measured in bytes, all other names in characters; only the words differ.
+fn max_bytes(max: usize) -> String {
     format!("must be no more than {max} bytes")
+}
+
+fn max_characters(max: usize) -> String {
+    format!("must be no more than {max} characters")
 }
 
 fn with_examples(message: &str, format: &str, examples: &[&str]) -> String {
@@ -47,7 +52,7 @@ fn with_examples(message: &str, format: &str, examples: &[&str]) -> String {
 pub fn dns1123_label(text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     if text.len() > LABEL_MAX {
-        faults.push(max_length(LABEL_MAX));
+        faults.push(max_characters(LABEL_MAX));
     }
     if !fits_label(text) {
         let mut message = "a lowercase RFC 1123 label must consist of lower case alphanumeric \
@@ -65,9 +70,13 @@ pub fn dns1123_label(text: &str) -> Vec<String> {
 
 /// What keeps `text` from being an RFC 1123 subdomain.
 pub fn dns1123_subdomain(text: &str) -> Vec<String> {
+    subdomain(text, max_characters)
+}
+
+fn subdomain(text: &str, too_long: fn(usize) -> String) -> Vec<String> {
     let mut faults = Vec::new();
     if text.len() > SUBDOMAIN_MAX {
-        faults.push(max_length(SUBDOMAIN_MAX));
+        faults.push(too_long(SUBDOMAIN_MAX));
     }
     if !text.split('.').all(fits_label) {
         let message = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
@@ -81,7 +90,7 @@ pub fn dns1123_subdomain(text: &str) -> Vec<String> {
 pub fn dns1035_label(text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     if text.len() > LABEL_MAX {
-        faults.push(max_length(LABEL_MAX));
+        faults.push(max_characters(LABEL_MAX));
     }
     if !fits_label(text) || !text.as_bytes()[0].is_ascii_lowercase() {
         let message = "a DNS-1035 label must consist of lower case alphanumeric characters or \
@@ -115,7 +124,7 @@ pub fn qualified_name(text: &str) -> Vec<String> {
                 faults.push("prefix part must be non-empty".to_owned());
             } else {
                 faults.extend(
-                    dns1123_subdomain(prefix)
+                    subdomain(prefix, max_bytes)
                         .into_iter()
                         .map(|m| format!("prefix part {m}")),
                 );
@@ -135,7 +144,7 @@ pub fn qualified_name(text: &str) -> Vec<String> {
     if name.is_empty() {
         faults.push("name part must be non-empty".to_owned());
     } else if name.len() > LABEL_MAX {
-        faults.push(format!("name part {}", max_length(LABEL_MAX)));
+        faults.push(format!("name part {}", max_bytes(LABEL_MAX)));
     }
     if !fits_qualified(name) {
         let message = "name part must consist of alphanumeric characters, '-', '_' or '.', and \
@@ -153,7 +162,7 @@ pub fn qualified_name(text: &str) -> Vec<String> {
 pub fn label_value(text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     if text.len() > LABEL_MAX {
-        faults.push(max_length(LABEL_MAX));
+        faults.push(max_bytes(LABEL_MAX));
     }
     if !text.is_empty() && !fits_qualified(text) {
         let message = "a valid label must be an empty string or consist of alphanumeric \
@@ -193,5 +202,11 @@ mod tests {
         );
         assert_eq!(dns1123_label("a.b"), ["must not contain dots"]);
         assert_eq!(qualified_name("/a"), ["prefix part must be non-empty"]);
+        let long = "a".repeat(254);
+        assert_eq!(
+            dns1123_subdomain(&long),
+            ["must be no more than 253 characters"]
+        );
+        assert_eq!(label_value(&long), ["must be no more than 63 bytes"]);
     }
 }

@@ -20,6 +20,8 @@ struct Requirement {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
+    Equals,
+    NotEquals,
     In,
     NotIn,
     Exists,
@@ -67,7 +69,7 @@ impl LabelSelector {
             let value = value.as_str().unwrap_or("");
             requirements.push(Requirement::checked(
                 key,
-                Op::In,
+                Op::Equals,
                 [value.to_owned()].into(),
             )?);
         }
@@ -94,6 +96,7 @@ impl LabelSelector {
                 .map(str::to_owned);
             requirements.push(Requirement::checked(key, op, values.collect())?);
         }
+        requirements.sort_by(|a, b| a.key.cmp(&b.key));
         Ok(Self {
             requirements,
             nothing: false,
@@ -166,11 +169,12 @@ impl Requirement {
             .and_then(|l| l.get(&self.key))
             .and_then(Value::as_str);
         match (self.op, value) {
-            (Op::In, Some(v)) => self.values.contains(v),
-            (Op::NotIn, Some(v)) => !self.values.contains(v),
+            (Op::Equals | Op::In, Some(v)) => self.values.contains(v),
+            (Op::NotEquals | Op::NotIn, Some(v)) => !self.values.contains(v),
             (Op::Exists, v) => v.is_some(),
-            (Op::NotIn | Op::DoesNotExist, None) => true,
-            (Op::In | Op::GreaterThan | Op::LessThan, None) | (Op::DoesNotExist, Some(_)) => false,
+            (Op::NotEquals | Op::NotIn | Op::DoesNotExist, None) => true,
+            (Op::Equals | Op::In | Op::GreaterThan | Op::LessThan, None)
+            | (Op::DoesNotExist, Some(_)) => false,
             (Op::GreaterThan, Some(v)) => self.compare(v, |a, b| a > b),
             (Op::LessThan, Some(v)) => self.compare(v, |a, b| a < b),
         }
@@ -184,9 +188,9 @@ impl Requirement {
     fn show(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let joined = self.values.iter().cloned().collect::<Vec<_>>().join(",");
         match self.op {
-            Op::In if self.values.len() == 1 => write!(f, "{}={joined}", self.key),
+            Op::Equals => write!(f, "{}={joined}", self.key),
             Op::In => write!(f, "{} in ({joined})", self.key),
-            Op::NotIn if self.values.len() == 1 => write!(f, "{}!={joined}", self.key),
+            Op::NotEquals => write!(f, "{}!={joined}", self.key),
             Op::NotIn => write!(f, "{} notin ({joined})", self.key),
             Op::Exists => f.write_str(&self.key),
             Op::DoesNotExist => write!(f, "!{}", self.key),
@@ -312,8 +316,8 @@ impl Parser {
             return Requirement::checked(&key, op, BTreeSet::new());
         }
         let op = match self.next() {
-            Token::Symbol("=" | "==") => Op::In,
-            Token::Symbol("!=") => Op::NotIn,
+            Token::Symbol("=" | "==") => Op::Equals,
+            Token::Symbol("!=") => Op::NotEquals,
             Token::Symbol(">") => Op::GreaterThan,
             Token::Symbol("<") => Op::LessThan,
             Token::Word(word) if word == "in" => return self.set(&key, Op::In),
@@ -490,6 +494,23 @@ mod tests {
             LabelSelector::parse("a,").unwrap_err(),
             "found '', expected: identifier after ','"
         );
+    }
+
+    #[test]
+    fn selectors_print_sorted_by_key() {
+        let spec = json!({
+            "matchLabels": {"b": "1"},
+            "matchExpressions": [
+                {"key": "z", "operator": "NotIn", "values": ["q", "p"]},
+                {"key": "a", "operator": "In", "values": ["x"]},
+                {"key": "b", "operator": "Exists"},
+                {"key": "0", "operator": "DoesNotExist"},
+            ],
+        });
+        let selector = LabelSelector::from_spec(Some(&spec)).unwrap();
+        assert_eq!(selector.to_string(), "!0,a in (x),b=1,b,z notin (p,q)");
+        let parsed = LabelSelector::parse("b!=1,a in (x),c=").unwrap();
+        assert_eq!(parsed.to_string(), "a in (x),b!=1,c=");
     }
 
     #[test]

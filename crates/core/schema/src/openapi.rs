@@ -1,6 +1,6 @@
 //! Reads OpenAPI v3 documents into [`Schemas`](crate::Schemas).
 
-use crate::node::{Edge, ListType, Node, NodeId, Schemas, Type};
+use crate::node::{Edge, ListType, Node, NodeId, Refined, Schemas, Type};
 use model::{Map, Value};
 
 const REF_PREFIX: &str = "#/components/schemas/";
@@ -22,13 +22,13 @@ impl Schemas {
             node.name = Some(name.clone());
             self.nodes[id.0 as usize] = node;
         }
+        self.complete_refined();
     }
 
-    /// Reads one schema without references, as the `openAPIV3Schema` of a CRD version; keeps each
-    /// node's source for value validation.
+    /// Reads one schema without references, as the `openAPIV3Schema` of a CRD version.
     pub fn add_structural(&mut self, schema: &Value) -> NodeId {
         let mut node = self.read_structural(schema);
-        node.source = Some(Box::new(schema.clone()));
+        node.structural = true;
         self.add(node)
     }
 }
@@ -69,11 +69,37 @@ impl Schemas {
             if !refined {
                 return Edge { to: *id, default };
             }
+            let name = target.unwrap_or_default().to_owned();
+            let node = scalar_facts(schema);
+            let to = self.add(node);
+            let map_type = schema.get("x-kubernetes-map-type").and_then(Value::as_str);
+            self.refined.push(Refined {
+                node: to,
+                name,
+                atomic: map_type.map(|kind| kind == "atomic"),
+            });
+            return Edge { to, default };
         }
         let node = self.read_node(schema);
         Edge {
             to: self.add(node),
             default,
+        }
+    }
+
+    // A refined use has everything of the named type but what it says itself.
+    fn complete_refined(&mut self) {
+        for Refined { node, name, atomic } in std::mem::take(&mut self.refined) {
+            let Some(mut whole) = self.named(&name).map(|cursor| cursor.node().clone()) else {
+                continue;
+            };
+            let own = &self.nodes[node.0 as usize];
+            whole.patch_merge = own.patch_merge;
+            whole.patch_retain_keys = own.patch_retain_keys;
+            whole.patch_replace = own.patch_replace;
+            whole.patch_merge_key.clone_from(&own.patch_merge_key);
+            whole.atomic = atomic.unwrap_or(whole.atomic);
+            self.nodes[node.0 as usize] = whole;
         }
     }
 
@@ -101,8 +127,9 @@ impl Schemas {
         if let Some(values) = schema.get("additionalProperties") {
             let to = match values {
                 Value::Object(_) => Some(self.add_structural(values)),
+                // Any value may stand here, but nothing is known of its fields: they are pruned.
                 Value::Bool(true) => Some(self.add(Node {
-                    preserve_unknown: true,
+                    nullable: true,
                     ..Node::default()
                 })),
                 _ => None,
@@ -138,6 +165,7 @@ fn scalar_facts(schema: &Value) -> Node {
         atomic: text("x-kubernetes-map-type") == Some("atomic"),
         patch_merge_key: text("x-kubernetes-patch-merge-key").map(str::to_owned),
         patch_merge: strategy.split(',').any(|s| s == "merge"),
+        patch_replace: strategy == "replace",
         patch_retain_keys: strategy.split(',').any(|s| s == "retainKeys"),
         required: texts("required"),
         enumeration: schema
