@@ -28,9 +28,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         println!("{} steps in {}", outcomes.len(), path.display());
         for (step, outcome) in session.steps.iter().zip(&outcomes) {
             if step.exit != outcome.exit && step.stop_s.is_none() {
-                let Some(complaint) = outcome.stderr.first() else {
-                    continue;
-                };
+                let complaint = outcome.stderr.first().map_or("", String::as_str);
                 println!("  {} exits with {}: {complaint}", step.name, outcome.exit);
             }
         }

@@ -47,9 +47,13 @@ pub fn parse(text: &str) -> Result<Vec<Allowed>, RunError> {
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
         .map(|line| {
-            let mut words = line.splitn(3, char::is_whitespace);
-            let mut next = || words.next().map(str::trim).filter(|w| !w.is_empty());
-            match (next(), next(), next()) {
+            let mut rest = line;
+            let mut next = || {
+                let (word, tail) = rest.split_once(char::is_whitespace)?;
+                rest = tail.trim_start();
+                Some(word)
+            };
+            match (next(), next(), Some(rest).filter(|r| !r.is_empty())) {
                 (Some(case), Some(pointer), Some(reason)) if pointer.starts_with('/') => {
                     Ok(Allowed {
                         case: case.to_owned(),

@@ -16,6 +16,7 @@
 //! | `@exit N` or `@exit N CLIENT` | the exit code it must have on any server; 0 when not given |
 //! | `@until` | run again until the exit code is right |
 //! | `@stop SECONDS` | end it after that time; for watches |
+//! | `@sorted` | compare the printed lines without their order |
 //! | `@fields` | compare only names and types that `explain` prints, not its prose |
 
 mod print;
@@ -54,6 +55,8 @@ pub struct Step {
     pub until: bool,
     /// When it is ended.
     pub stop_s: Option<u64>,
+    /// Whether the order of printed lines is not compared.
+    pub sorted: bool,
     /// Whether only names and types are compared.
     pub fields: bool,
 }
@@ -162,6 +165,7 @@ fn parse(place: &str, text: &str) -> Result<Vec<Step>, RunError> {
                     }
                     "@stop" => step.stop_s = number.parse().ok(),
                     "@until" => step.until = true,
+                    "@sorted" => step.sorted = true,
                     "@fields" => step.fields = true,
                     _ => return Err(wrong(&format!("`{line}` is unknown"))),
                 }

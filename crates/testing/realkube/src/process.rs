@@ -23,12 +23,16 @@ const LET_GO: &str = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-\n";
 const EXEC: &str = "exec \"$0\" \"$@\"\n";
 
 const GUARD: &str = r#"trap '' INT TERM HUP
-pids=
+pids= folder=
 while read -r word; do
-  if [ "$word" = release ]; then exit 0; fi
-  pids="$pids $word"
+  case "$word" in
+    release) exit 0 ;;
+    /*) folder=$word ;;
+    *) pids="$pids $word" ;;
+  esac
 done
 [ -z "$pids" ] || kill -9 $pids 2>/dev/null
+[ -z "$folder" ] || { sleep 0.2; rm -rf "$folder"; }
 exit 0
 "#;
 
@@ -56,6 +60,11 @@ impl Guard {
             // A guard that is gone guards nothing; the owner still stops what it started.
             let _ = writeln!(pipe, "{word}");
         }
+    }
+
+    /// Removes a folder, too, when the owner dies.
+    pub(crate) fn remove(&mut self, folder: &Path) {
+        self.tell(&folder.display().to_string());
     }
 
     /// Lets the programs live on after us.

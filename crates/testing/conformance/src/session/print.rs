@@ -19,8 +19,7 @@ pub(super) fn normalise(text: &str, folders: &[String], fields: bool) -> Vec<Str
     let lines = text.lines().filter(|line| !fields || is_field(line));
     let lines = lines.map(|line| {
         let line = normal::words(line, &known, &mut uids);
-        let line = numbers(&line);
-        squeeze(&dates(&line))
+        numbers(&squeeze(&dates(&line)))
     });
     let mut lines: Vec<String> = lines.collect();
     while lines.last().is_some_and(String::is_empty) {

@@ -113,10 +113,14 @@ impl Work {
         let text = |path: &Path| fs::read(path).map_err(wrong(path));
         let lines =
             |bytes: Vec<u8>| normalise(&String::from_utf8_lossy(&bytes), &folders, step.fields);
+        let mut stdout = lines(text(&out)?);
+        if step.sorted {
+            stdout.sort();
+        }
         Ok(Outcome {
             step: step.name.clone(),
             exit,
-            stdout: lines(text(&out)?),
+            stdout,
             stderr: lines(text(&err)?),
         })
     }
