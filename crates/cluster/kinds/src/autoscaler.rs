@@ -108,6 +108,14 @@ fn check(object: &Value, faults: &mut Faults) {
         let at = &spot.child("metrics");
         check_metric(metric, &at.index(index), faults);
     }
+    let outside = list(spec, "metrics")
+        .iter()
+        .any(|metric| matches!(text(metric, "type"), "Object" | "External"));
+    if low == Some(0) && !outside {
+        let message = "must specify at least one Object or External metric to support scaling to \
+             zero replicas";
+        faults.forbidden(&spot.child("metrics"), message);
+    }
     let behavior = get(spec, "behavior");
     for field in ["scaleUp", "scaleDown"] {
         if has(behavior, field) {

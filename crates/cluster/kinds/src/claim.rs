@@ -2,9 +2,9 @@
 
 use crate::fault::{Faults, Spot};
 use crate::fields::{
-    carry, entries, fill, fill_empty, get, has, list, map_slot, same, set, slot, text, texts, unset,
+    carry, entries, fill_empty, get, has, list, map_slot, same, set, slot, text, texts, unset,
 };
-use crate::pod::defaults;
+use crate::pod::{defaults, warnings};
 use crate::rules::{PLAIN, Rules};
 use crate::{Endpoint, Fresh, go, resources, selector};
 use model::{Quantity, Value, meta, names};
@@ -20,14 +20,23 @@ pub(crate) const MODES: [&str; 4] = [
 /// What is special about a PersistentVolumeClaim.
 pub(crate) static CLAIM: Rules = Rules {
     default: |object, _| default(object),
-    create: |object, _| normalize(slot(object, "spec")),
-    update: |new, _, endpoint, _: &Fresh<'_>| {
+    create: |object, _| normalize(slot(object, "spec"), &Value::Null),
+    update: |new, old, endpoint, _: &Fresh<'_>| {
         if endpoint == Endpoint::Main {
-            normalize(slot(new, "spec"));
+            normalize(slot(new, "spec"), get(old, "spec"));
         }
     },
     check: |object, faults| check_spec(get(object, "spec"), &Spot::of("spec"), faults),
     check_update,
+    warn: |new, _, out| {
+        if meta::annotation(new, OLD_CLASS).is_some() {
+            out.push(format!(
+                "metadata.annotations[{OLD_CLASS}]: deprecated since v1.8; use \"storageClassName\" \
+                 attribute instead"
+            ));
+        }
+        warnings::claim_sizes(get(new, "spec"), &Spot::of("spec"), out);
+    },
     status: Some(r#"{"phase":"Pending"}"#),
     rechecks: true,
     ..PLAIN
@@ -42,32 +51,36 @@ pub(crate) fn default(object: &mut Value) {
     resources::round(status, "allocatedResources");
 }
 
-// `dataSource` and `dataSourceRef` mirror each other where both can say the same.
-fn normalize(spec: &mut Value) {
-    let source = get(spec, "dataSource").clone();
-    let reference = get(spec, "dataSourceRef").clone();
-    let foreign = !text(&reference, "namespace").is_empty();
-    if foreign {
+// A source that is neither a claim nor a snapshot is dropped unless the newer field names it, too;
+// then `dataSource` and `dataSourceRef` are made to say the same.
+fn normalize(spec: &mut Value, before: &Value) {
+    if !has(before, "dataSource") && !has(spec, "dataSourceRef") {
+        let source = get(spec, "dataSource");
+        let (group, kind) = (text(source, "apiGroup"), text(source, "kind"));
+        let known = (group.is_empty() && kind == "PersistentVolumeClaim")
+            || (group == "snapshot.storage.k8s.io" && kind == "VolumeSnapshot");
+        if !known {
+            unset(spec, "dataSource");
+        }
+    }
+    if !text(get(spec, "dataSourceRef"), "namespace").is_empty() {
         return;
     }
-    let copy = |from: &Value| {
-        let mut out = model::json!({"kind": get(from, "kind"), "name": get(from, "name")});
-        if has(from, "apiGroup") {
-            set(&mut out, "apiGroup", get(from, "apiGroup").clone());
+    for (from, to) in [
+        ("dataSource", "dataSourceRef"),
+        ("dataSourceRef", "dataSource"),
+    ] {
+        if !has(spec, from) || has(spec, to) {
+            continue;
         }
-        out
-    };
-    if !source.is_null() && reference.is_null() {
-        fill(spec, "dataSourceRef", copy(&source));
-    }
-    if source.is_null() && !reference.is_null() {
-        let local = text(&reference, "apiGroup").is_empty()
-            && text(&reference, "kind") == "PersistentVolumeClaim";
-        let snapshot = text(&reference, "apiGroup") == "snapshot.storage.k8s.io"
-            && text(&reference, "kind") == "VolumeSnapshot";
-        if local || snapshot {
-            fill(spec, "dataSource", copy(&reference));
+        let mut copy = model::json!({});
+        for field in ["apiGroup", "kind", "name"] {
+            let value = get(get(spec, from), field);
+            if !value.is_null() {
+                set(&mut copy, field, value.clone());
+            }
         }
+        set(spec, to, copy);
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) static NAMESPACE: Rules = Rules {
     check_update: |new, _, endpoint, faults| match endpoint {
         Endpoint::Status => check_phase(new, faults),
         Endpoint::Finalize => check_finalizers(new, true, faults),
-        _ => {}
+        _ => check_finalizers(new, false, faults),
     },
     select: |object| {
         let phase = text(get(object, "status"), "phase");
@@ -98,11 +98,14 @@ pub(crate) static NODE: Rules = Rules {
     check: check_node,
     check_update: check_node_update,
     warn: |new, _, out| {
-        let labels = meta::labels(new).into_iter().flatten();
-        for (key, _) in labels {
-            if let Some(message) = crate::pod::warnings::deprecated_label(key) {
-                out.push(format!("metadata.labels[{key}]: {message}"));
-            }
+        let spec = get(new, "spec");
+        if has(spec, "configSource") {
+            out.push("spec.configSource: the feature is removed".into());
+        }
+        if !text(spec, "externalID").is_empty() {
+            out.push(
+                "spec.externalID: this field is deprecated, and is unused by Kubernetes".into(),
+            );
         }
     },
     select: |object| {
@@ -198,7 +201,10 @@ fn check_amounts(object: &Value, faults: &mut Faults) {
     }
 }
 
-fn check_node_update(new: &Value, old: &Value, _: Endpoint, faults: &mut Faults) {
+fn check_node_update(new: &Value, old: &Value, endpoint: Endpoint, faults: &mut Faults) {
+    if endpoint == Endpoint::Main {
+        check_node(new, faults);
+    }
     check_amounts(new, faults);
     let addresses = list(get(new, "status"), "addresses");
     for (index, address) in addresses.iter().enumerate() {

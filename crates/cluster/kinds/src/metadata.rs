@@ -111,9 +111,9 @@ fn check_owners(metadata: &Value, faults: &mut Faults) {
         let name = format!("{}/{}", text(owner, "kind"), text(owner, "name"));
         match &controller {
             None => controller = Some(name),
-            Some(first) => faults.invalid(
+            Some(first) => faults.invalid_shown(
                 spot,
-                get(metadata, "ownerReferences").clone(),
+                &show_owners(list(metadata, "ownerReferences")),
                 &format!(
                     "Only one reference can have Controller set to true. Found \"true\" in \
                      references for {first} and {name}"
@@ -121,6 +121,34 @@ fn check_owners(metadata: &Value, faults: &mut Faults) {
             ),
         }
     }
+}
+
+// Owners in the field order of their struct.
+fn show_owners(owners: &[Value]) -> String {
+    let fields = [
+        "apiVersion",
+        "kind",
+        "name",
+        "uid",
+        "controller",
+        "blockOwnerDeletion",
+    ];
+    let shown: Vec<String> = owners
+        .iter()
+        .map(|owner| {
+            let parts: Vec<String> = fields
+                .iter()
+                .enumerate()
+                .filter(|(index, field)| *index < 4 || !get(owner, field).is_null())
+                .map(|(index, field)| match get(owner, field) {
+                    Value::Null if index < 4 => format!("\"{field}\":\"\""),
+                    value => format!("\"{field}\":{value}"),
+                })
+                .collect();
+            format!("{{{}}}", parts.join(","))
+        })
+        .collect();
+    format!("[{}]", shown.join(","))
 }
 
 fn check_owner(owner: &Value, spot: &Spot<'_>, faults: &mut Faults) {

@@ -55,7 +55,7 @@ pub(crate) static POD_TEMPLATE: Rules = Rules {
     ..PLAIN
 };
 
-fn create(pod: &mut Value, _: &Fresh<'_>) {
+fn create(pod: &mut Value, fresh: &Fresh<'_>) {
     let class = qos::class(get(pod, "spec"));
     let status = map_slot(pod, "status");
     set(status, "qosClass", class);
@@ -64,7 +64,7 @@ fn create(pod: &mut Value, _: &Fresh<'_>) {
             "type": "PodScheduled",
             "status": "False",
             "lastProbeTime": null,
-            "lastTransitionTime": null,
+            "lastTransitionTime": fresh.now.rfc3339(),
             "reason": "SchedulingGated",
             "message": "Scheduling is blocked due to non-empty scheduling gates",
         }]);

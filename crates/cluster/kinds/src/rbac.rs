@@ -73,7 +73,11 @@ fn check_cluster_role(object: &Value, faults: &mut Faults) {
         faults.required(spot, message);
     }
     for (index, chosen) in selectors.iter().enumerate() {
-        selector::check(chosen, &spot.index(index), faults);
+        let at = &spot.index(index);
+        selector::check(chosen, at, faults);
+        if selector::matches(chosen, &Value::Null).is_none() {
+            faults.invalid(at, Value::Null, "invalid label selector.");
+        }
     }
 }
 

@@ -66,26 +66,9 @@ pub(crate) static RUNTIME_CLASS: Rules = Rules {
             resources::round(overhead, "podFixed");
         }
     },
-    check: |object, faults| {
-        let spot = &Spot::of("handler");
-        match text(object, "handler") {
-            "" => faults.required(spot, ""),
-            handler => faults.invalid_each(spot, handler, names::dns1123_label(handler)),
-        }
-        if has(object, "overhead") {
-            let limits = json!({"limits": get(get(object, "overhead"), "podFixed")});
-            let at = &Spot::of("overhead");
-            let of = resources::Of::Container;
-            resources::check_requirements(&limits, of, &[], at, faults);
-        }
-        let placed = get(object, "scheduling");
-        let spot = &Spot::of("scheduling");
-        let at = &spot.child("nodeSelector");
-        metadata::check_labels(get(placed, "nodeSelector"), at, faults);
-        let tolerations = crate::fields::list(placed, "tolerations");
-        schedule::check_tolerations(tolerations, &spot.child("tolerations"), faults);
-    },
+    check: check_runtime,
     check_update: |new, old, _, faults| {
+        check_runtime(new, faults);
         if text(new, "handler") != text(old, "handler") {
             let handler = text(new, "handler");
             faults.invalid(&Spot::of("handler"), handler, "field is immutable");
@@ -95,6 +78,26 @@ pub(crate) static RUNTIME_CLASS: Rules = Rules {
     unconditional: false,
     ..PLAIN
 };
+
+fn check_runtime(object: &Value, faults: &mut Faults) {
+    let spot = &Spot::of("handler");
+    match text(object, "handler") {
+        "" => faults.required(spot, ""),
+        handler => faults.invalid_each(spot, handler, names::dns1123_label(handler)),
+    }
+    if has(object, "overhead") {
+        let limits = json!({"limits": get(get(object, "overhead"), "podFixed")});
+        let at = &Spot::of("overhead");
+        let of = resources::Of::Container;
+        resources::check_requirements(&limits, of, &[], at, faults);
+    }
+    let placed = get(object, "scheduling");
+    let spot = &Spot::of("scheduling");
+    let at = &spot.child("nodeSelector");
+    metadata::check_labels(get(placed, "nodeSelector"), at, faults);
+    let tolerations = crate::fields::list(placed, "tolerations");
+    schedule::check_tolerations(tolerations, &spot.child("tolerations"), faults);
+}
 
 /// What is special about a Lease.
 pub(crate) static LEASE: Rules = Rules {

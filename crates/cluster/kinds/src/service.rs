@@ -103,6 +103,9 @@ fn default(object: &mut Value) {
     ) {
         fill(spec, "internalTrafficPolicy", "Cluster");
     }
+    if text(spec, "type") == "ExternalName" {
+        unset(spec, "internalTrafficPolicy");
+    }
     let balanced = text(spec, "type") == "LoadBalancer";
     if balanced {
         fill(spec, "allocateLoadBalancerNodePorts", true);

@@ -15,6 +15,7 @@ pub(crate) static STORAGE_CLASS: Rules = Rules {
     },
     check: check_class,
     check_update: |new, old, _, faults| {
+        check_class(new, faults);
         for field in [
             "parameters",
             "provisioner",

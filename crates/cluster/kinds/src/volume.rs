@@ -291,6 +291,7 @@ fn check_update(new: &Value, old: &Value, endpoint: Endpoint, faults: &mut Fault
     }
     let (spec, before) = (get(new, "spec"), get(old, "spec"));
     check(spec, faults);
+    check(spec, faults);
     let (mut now, then) = (source_of(spec), source_of(before));
     let secret = "controllerExpandSecretRef";
     if has(&then, "csi") && has(&now, "csi") && !has(get(&then, "csi"), secret) {

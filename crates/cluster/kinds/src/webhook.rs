@@ -257,12 +257,9 @@ fn check_url(url: &str, spot: &Spot<'_>, faults: &mut Faults) {
 }
 
 fn check_service(service: &Value, spot: &Spot<'_>, faults: &mut Faults) {
-    for (field, message) in [
-        ("name", "service name is required"),
-        ("namespace", "service namespace is required"),
-    ] {
+    for field in ["name", "namespace"] {
         if text(service, field).is_empty() {
-            faults.required(&spot.child(field), message);
+            faults.required(&spot.child(field), "");
         }
     }
     if let Some(port) = int(service, "port") {
@@ -284,7 +281,8 @@ fn check_service(service: &Value, spot: &Spot<'_>, faults: &mut Faults) {
     if !path.starts_with('/') {
         faults.invalid(at, path, "must start with a '/'");
     }
-    let inner = path.strip_prefix('/').unwrap_or(path);
+    let first = path.chars().next().map_or(0, char::len_utf8);
+    let inner = &path[first..];
     let inner = inner.strip_suffix('/').unwrap_or(inner);
     for (index, step) in inner.split('/').enumerate() {
         if step.is_empty() {

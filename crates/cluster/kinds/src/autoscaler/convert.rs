@@ -230,8 +230,9 @@ fn decode_behavior(behavior: &Value) -> Value {
         0,
     );
     for side in ["scaleUp", "scaleDown"] {
-        if let Some(rules) = some_mut(&mut out, side).and_then(Value::as_object_mut) {
-            rules.retain(|_, value| !value.is_null());
+        match some_mut(&mut out, side).and_then(Value::as_object_mut) {
+            Some(rules) => rules.retain(|_, value| !value.is_null()),
+            None => unset(&mut out, side),
         }
     }
     out

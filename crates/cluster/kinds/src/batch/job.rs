@@ -485,6 +485,7 @@ fn check_update(new: &Value, old: &Value, endpoint: Endpoint, faults: &mut Fault
     }
     let spot = &Spot::of("spec");
     let (own, before) = (get(new, "spec"), get(old, "spec"));
+    check(new, faults);
     check_whole(own, spot, faults);
     let (done, done_before) = (get(own, "completions"), get(before, "completions"));
     if text(own, "completionMode") != "Indexed" {

@@ -34,8 +34,10 @@ pub(super) fn check(new: &Value, old: &Value, faults: &mut Faults) {
     }
     let moved = |field: &str| !same(get(status, field), get(before, field));
     let turned = |kind: &str| is(new, kind) != is(old, kind);
-    check_conditions(new, &turned, moved("failedIndexes"), spot, faults);
+    check_ends(new, &turned, spot, faults);
     check_times(new, old, &moved, spot, faults);
+    check_reasons(new, &turned, moved("failedIndexes"), spot, faults);
+    check_start(new, old, &moved, spot, faults);
     check_counts(new, old, &moved, spot, faults);
     check_indexes(new, &moved, spot, faults);
     let conditions = &spot.child("conditions");
@@ -65,13 +67,7 @@ pub(super) fn check(new: &Value, old: &Value, faults: &mut Faults) {
     }
 }
 
-fn check_conditions(
-    new: &Value,
-    turned: &dyn Fn(&str) -> bool,
-    indexes_moved: bool,
-    spot: &Spot<'_>,
-    faults: &mut Faults,
-) {
+fn check_ends(new: &Value, turned: &dyn Fn(&str) -> bool, spot: &Spot<'_>, faults: &mut Faults) {
     let at = &spot.child("conditions");
     if (turned("Complete") || turned("Failed")) && is(new, "Complete") && is(new, "Failed") {
         invalid_plain(
@@ -85,6 +81,16 @@ fn check_conditions(
         let message = "cannot set Complete=True and FailureTarget=true conditions";
         invalid_plain(at, message, faults);
     }
+}
+
+fn check_reasons(
+    new: &Value,
+    turned: &dyn Fn(&str) -> bool,
+    indexes_moved: bool,
+    spot: &Spot<'_>,
+    faults: &mut Faults,
+) {
+    let at = &spot.child("conditions");
     if (turned("Failed") || indexes_moved) && is(new, "Failed") && !is(new, "FailureTarget") {
         let message = "cannot set Failed=True condition without the FailureTarget=true condition";
         invalid_plain(at, message, faults);
@@ -126,6 +132,16 @@ fn check_times(
             faults.invalid(at, ended.clone(), "must be equal to or after `startTime`");
         }
     }
+}
+
+fn check_start(
+    new: &Value,
+    old: &Value,
+    moved: &dyn Fn(&str) -> bool,
+    spot: &Spot<'_>,
+    faults: &mut Faults,
+) {
+    let start = Timestamp::parse(text(get(new, "status"), "startTime"));
     let idle = flag(get(new, "spec"), "suspend") && int(get(new, "spec"), "completions") == Some(0);
     let finish_turned = finished(new) != finished(old);
     if (finish_turned || moved("startTime")) && !idle && finished(new) && start.is_none() {

@@ -240,6 +240,7 @@ pub(crate) fn check_shared(source: &str, value: &Value, spot: &Spot<'_>, faults:
         "flexVolume" => require(value, &["driver"], at, faults),
         "azureFile" => require(value, &["secretName", "shareName"], at, faults),
         "fc" => check_fibre(value, at, faults),
+        "azureDisk" => check_azure_disk(value, at, faults),
         _ => {}
     }
 }
@@ -290,6 +291,35 @@ fn check_fibre(value: &Value, spot: &Spot<'_>, faults: &mut Faults) {
             faults.invalid(&spot.child("lun"), lun, &syntax::range(0, 255));
         }
         Some(_) => {}
+    }
+}
+
+fn check_azure_disk(value: &Value, spot: &Spot<'_>, faults: &mut Faults) {
+    require(value, &["diskName", "diskURI"], spot, faults);
+    faults.maybe_one_of(
+        &spot.child("cachingMode"),
+        get(value, "cachingMode"),
+        &["None", "ReadOnly", "ReadWrite"],
+    );
+    faults.maybe_one_of(
+        &spot.child("kind"),
+        get(value, "kind"),
+        &["Dedicated", "Managed", "Shared"],
+    );
+    let uri = text(value, "diskURI");
+    let (start, form) = if text(value, "kind") == "Managed" {
+        (
+            "/subscriptions/",
+            "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}",
+        )
+    } else {
+        (
+            "https://",
+            "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd",
+        )
+    };
+    if !uri.starts_with(start) {
+        faults.unsupported(&spot.child("diskURI"), uri, &[form]);
     }
 }
 
