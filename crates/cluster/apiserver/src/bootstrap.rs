@@ -24,7 +24,17 @@ pub fn missing(state: &State, now: Timestamp, entropy: &mut dyn FnMut() -> u64) 
         {
             continue;
         }
-        let mut body: Value = untyped(object.clone());
+        let owned = merge::track_update(merge::Update {
+            live: None,
+            new: object.clone(),
+            manager: "kube-apiserver",
+            api_version: &gvk.api_version(),
+            subresource: "",
+            now,
+            schema: resource.schema(),
+            reset: kinds::reset_fields(&gvk, kinds::Endpoint::Main),
+        });
+        let mut body: Value = untyped(owned);
         let metadata = meta::metadata_mut(&mut body);
         metadata.insert("uid".into(), json!(uuid(entropy)));
         metadata.insert("creationTimestamp".into(), json!(now.rfc3339()));

@@ -105,6 +105,9 @@ pub(crate) fn list(call: &mut Call<'_>) -> Handled {
     let mut metadata = json!({"resourceVersion": page.version.to_string()});
     if let Some(token) = &page.next {
         metadata["continue"] = json!(token);
+    } else if call.resource.custom().is_some() && form(&call.media) == Form::Object {
+        // Lists of custom resources say it even when they are complete.
+        metadata["continue"] = json!("");
     }
     if let Some(left) = page.remaining {
         metadata["remainingItemCount"] = json!(left);

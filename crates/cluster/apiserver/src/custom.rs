@@ -126,10 +126,7 @@ fn compile(crd: &Value, version: &Value, gvk: &GroupVersionKind) -> CustomVersio
     });
     let deprecation = (version["deprecated"] == true).then(|| {
         let own = version.get("deprecationWarning").and_then(Value::as_str);
-        own.map_or_else(
-            || format!("{} {} is deprecated", gvk.api_version(), gvk.kind),
-            str::to_owned,
-        )
+        own.map_or_else(|| default_deprecation(crd, gvk), str::to_owned)
     });
     let selectable = meta::entries(version, "/selectableFields").map(|f| {
         meta::text_at(f, "/jsonPath")
@@ -146,5 +143,22 @@ fn compile(crd: &Value, version: &Value, gvk: &GroupVersionKind) -> CustomVersio
         rules,
         scale,
         deprecation,
+    }
+}
+
+// Points to the best version that is served and not deprecated.
+fn default_deprecation(crd: &Value, gvk: &GroupVersionKind) -> String {
+    let fresh = meta::entries(crd, "/spec/versions")
+        .filter(|v| v["served"] == true && v["deprecated"] != true)
+        .filter_map(|v| v["name"].as_str());
+    let best = fresh.max_by_key(|name| crate::registry::version_priority(name));
+    let better = best.filter(|name| {
+        let priority = crate::registry::version_priority;
+        priority(name) > priority(&gvk.version)
+    });
+    let this = format!("{} {} is deprecated", gvk.api_version(), gvk.kind);
+    match better {
+        Some(name) => format!("{this}; use {}/{name} {}", gvk.group, gvk.kind),
+        None => this,
     }
 }

@@ -3,6 +3,7 @@
 use crate::handle::Call;
 use crate::registry::ResourceType;
 use model::{ApiError, GroupVersion, GroupVersionKind, Reason, Value, meta};
+use schema::Cursor;
 use wire::BodyFormat;
 
 /// How problems that are not fatal are treated: unknown and duplicate fields.
@@ -79,10 +80,7 @@ pub(crate) fn other(call: &mut Call<'_>, gvk: &GroupVersionKind) -> Result<Value
     };
     value["apiVersion"] = gvk.api_version().into();
     value["kind"] = gvk.kind.clone().into();
-    kinds::default(gvk, &mut value);
-    if gvk.kind == "CustomResourceDefinition" {
-        schema::default_crd(&mut value);
-    }
+    fill(gvk, &mut value);
     Ok(value)
 }
 
@@ -230,7 +228,7 @@ fn wrong_kind(kind: &str, gv: &GroupVersion, gvk: &GroupVersionKind) -> ApiError
         )
     } else {
         format!(
-            "no kind {kind:?} is registered for version {:?} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
+            "no kind {kind:?} is registered for version {:?} in scheme \"pkg/runtime/scheme.go:111\"",
             gv.to_string()
         )
     };
@@ -282,19 +280,9 @@ fn check_custom_kind(
 }
 
 fn custom(call: &mut Call<'_>, resource: &ResourceType, body: Body) -> Result<Value, ApiError> {
-    let gvk = &resource.gvk;
     let mut value = body.value;
-    let mut unknown = decode_metadata(&mut value).map_err(|why| cannot_handle(gvk, &why))?;
-    if let Some(schema) = resource.schema() {
-        let pruned = schema::prune(&mut value, schema);
-        unknown.extend(
-            pruned
-                .into_iter()
-                .map(|path| format!("unknown field {path:?}")),
-        );
-        schema::apply_defaults(&mut value, schema);
-    }
-    report(call, gvk, merge_problems(unknown, body.problems))?;
+    let unknown = renormalize(resource, &mut value)?;
+    report(call, &resource.gvk, merge_problems(unknown, body.problems))?;
     Ok(value)
 }
 
@@ -348,33 +336,87 @@ fn report(
     }
 }
 
-/// A stored or merged object brought to the form that decoding gives: what patches run through.
-/// Returns the unknown fields.
+/// Brings an object to the form that decoding gives: what patches and webhooks leave runs through
+/// this. Returns the unknown fields, or why it is no object of its kind.
+pub(crate) fn normalize(resource: &ResourceType, value: &mut Value) -> Result<Vec<String>, String> {
+    let gvk = &resource.gvk;
+    if resource.custom().is_some() {
+        return normalize_custom(resource, value);
+    }
+    let unknown = gotypes::decode(gvk, value).map_err(|e| e.to_string())?;
+    fill(gvk, value);
+    Ok(unknown)
+}
+
+/// [`normalize`], with a refusal in the words of a body that cannot be decoded.
 pub(crate) fn renormalize(
     resource: &ResourceType,
     value: &mut Value,
 ) -> Result<Vec<String>, ApiError> {
-    let gvk = &resource.gvk;
-    let fault = |why: String| cannot_handle(gvk, &why);
-    if resource.custom().is_some() {
-        let mut unknown = decode_metadata(value).map_err(fault)?;
-        if let Some(schema) = resource.schema() {
-            let pruned = schema::prune(value, schema);
-            unknown.extend(
-                pruned
-                    .into_iter()
-                    .map(|path| format!("unknown field {path:?}")),
-            );
-            schema::apply_defaults(value, schema);
-        }
-        return Ok(unknown);
+    normalize(resource, value).map_err(|why| cannot_handle(&resource.gvk, &why))
+}
+
+// Prunes and defaults a custom resource; returns the fields its schema does not have.
+fn normalize_custom(resource: &ResourceType, value: &mut Value) -> Result<Vec<String>, String> {
+    let mut unknown = decode_metadata(value)?;
+    if let Some(schema) = resource.schema() {
+        embedded_metadata(value, schema, "", &mut unknown)?;
+        let pruned = schema::prune(value, schema);
+        unknown.extend(
+            pruned
+                .into_iter()
+                .map(|path| format!("unknown field {path:?}")),
+        );
+        schema::apply_defaults(value, schema);
     }
-    let unknown = gotypes::decode(gvk, value).map_err(|e| fault(e.to_string()))?;
+    Ok(unknown)
+}
+
+// Objects inside objects have the metadata that every object has.
+fn embedded_metadata(
+    value: &mut Value,
+    at: Cursor<'_>,
+    path: &str,
+    unknown: &mut Vec<String>,
+) -> Result<(), String> {
+    match value {
+        Value::Object(map) => {
+            for (key, inner) in map {
+                let Some(below) = at.field(key) else { continue };
+                let place = if path.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{path}.{key}")
+                };
+                embedded_metadata(inner, below, &place, unknown)?;
+                if below.node().embedded_resource
+                    && let Some(metadata) = inner.get_mut("metadata")
+                {
+                    let odd = gotypes::decode_object_meta(metadata).map_err(|e| e.to_string())?;
+                    let full = format!("\"{place}.metadata.");
+                    unknown.extend(odd.iter().map(|o| o.replacen("\"metadata.", &full, 1)));
+                }
+            }
+        }
+        Value::Array(list) => {
+            let Some(below) = at.items() else {
+                return Ok(());
+            };
+            for (i, inner) in list.iter_mut().enumerate() {
+                embedded_metadata(inner, below, &format!("{path}[{i}]"), unknown)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+// The defaults of a built-in kind.
+fn fill(gvk: &GroupVersionKind, value: &mut Value) {
     kinds::default(gvk, value);
     if gvk.kind == "CustomResourceDefinition" {
         schema::default_crd(value);
     }
-    Ok(unknown)
 }
 
 /// The name a body and a path agree on.

@@ -220,6 +220,12 @@ fn mark(call: &Call<'_>, new: &mut Value, old: &Value, grace: Option<i64>) {
         }
         return;
     }
+    let gvk = &call.resource.gvk;
+    if gvk.kind == "CustomResourceDefinition" {
+        crate::controllers::mark_terminating(new, call.now);
+        meta::metadata_mut(new).insert("deletionTimestamp".into(), stamp(call.now));
+        return;
+    }
     let metadata = meta::metadata_mut(new);
     metadata.insert(
         "deletionTimestamp".into(),
@@ -235,12 +241,8 @@ fn mark(call: &Call<'_>, new: &mut Value, old: &Value, grace: Option<i64>) {
     {
         metadata.insert("generation".into(), json!(generation + 1));
     }
-    let gvk = &call.resource.gvk;
     if gvk.kind == "Namespace" && gvk.group.is_empty() {
         new["status"]["phase"] = json!("Terminating");
-    }
-    if gvk.kind == "CustomResourceDefinition" {
-        crate::controllers::mark_terminating(new, call.now);
     }
 }
 

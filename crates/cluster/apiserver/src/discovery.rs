@@ -143,9 +143,7 @@ fn groups(
     } else {
         api_versions(state)
     };
-    let mut response = encode(&media, &value);
-    response.headers.push(("vary", "Accept".into()));
-    Ok(response)
+    Ok(encode(&media, &value))
 }
 
 fn api_versions(state: &State) -> Value {

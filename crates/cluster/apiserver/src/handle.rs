@@ -45,6 +45,8 @@ pub enum Step {
 #[derive(Debug)]
 pub(crate) enum Stop {
     Refuse(Box<ApiError>),
+    /// Refused by authorization, whose answers browsers must not guess at.
+    Deny(Box<ApiError>),
     Ask(Vec<WebhookCall>),
 }
 
@@ -87,13 +89,15 @@ pub fn handle(state: &State, request: &Request, context: &mut Context<'_>) -> St
     match serve(state, request, context) {
         Ok(outcome) => Step::Done(Box::new(outcome)),
         Err(Stop::Ask(calls)) => Step::Ask(calls),
+        Err(Stop::Deny(error)) => {
+            let mut response = Response::error(&error);
+            response
+                .headers
+                .push(("x-content-type-options", "nosniff".into()));
+            Step::Done(Box::new(Outcome::reply(Reply::Full(response))))
+        }
         Err(Stop::Refuse(error)) => {
             let mut response = Response::error(&error);
-            if error.code == 403 {
-                response
-                    .headers
-                    .push(("x-content-type-options", "nosniff".into()));
-            }
             if let Ok(media) = media.as_ref()
                 && media.format == Format::Yaml
             {
@@ -119,13 +123,11 @@ fn serve(state: &State, request: &Request, context: &mut Context<'_>) -> Handled
     if request.method == Method::Other {
         return Err(method_not_allowed().into());
     }
-    check(
-        state,
-        &Attributes {
-            user: &user,
-            ..attributes
-        },
-    )?;
+    let asked = Attributes {
+        user: &user,
+        ..attributes
+    };
+    check(state, &asked).map_err(|error| Stop::Deny(Box::new(error)))?;
     let Some(target) = target else {
         return discovery::serve(state, request, &query)
             .map(Outcome::reply)
@@ -284,7 +286,7 @@ pub(crate) fn account_of_token(
         .signer
         .as_ref()
         .ok_or("invalid bearer token")?;
-    let claims = pki::verify_token(signer, token)?;
+    let claims = pki::verify_token(signer, token).map_err(|_| "invalid bearer token")?;
     let issuer = &state.settings.issuer;
     let own = [issuer.clone()];
     let wanted = if audiences.is_empty() {

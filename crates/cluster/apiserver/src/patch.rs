@@ -4,6 +4,7 @@ use crate::decode::{self, Strictness};
 use crate::handle::{Call, Handled};
 use crate::update::check_patch_version;
 use crate::write::{self, Ownership};
+use json::write::Layout;
 use kinds::Endpoint;
 use model::{ApiError, FieldError, GroupVersion, Path, Value, json, meta};
 use wire::{Origin, PatchType};
@@ -99,20 +100,24 @@ fn strict(
     patch: &Value,
 ) -> Result<(), ApiError> {
     let resource = call.resource.clone();
-    let unknown = decode::renormalize(&resource, new).map_err(|error| {
-        // A patch that leaves an object of the wrong shape is invalid, not a bad request.
-        let why = error
-            .message
-            .split_once(": ")
-            .map_or(error.message.as_str(), |(_, why)| why)
-            .to_owned();
-        let fault = FieldError::invalid_shown(
-            &Path::new("patch"),
-            shown(kind, patch, &call.request.body),
-            &why,
-        );
-        invalid_patch(&fault)
-    })?;
+    let before = match kind {
+        PatchType::Strategic => None,
+        _ => Some(new.clone()),
+    };
+    // Strategic patches are shown as Go prints maps, the others by what they made of the object.
+    let invalid = |why: &str| {
+        let shown = match &before {
+            None => go_map(patch),
+            Some(object) => {
+                let text = gotypes::to_json(&resource.gvk, object, Layout::Compact);
+                String::from_utf8_lossy(&text).into_owned()
+            }
+        };
+        let shown = model::field::go_quote(&shown);
+        invalid_patch(&FieldError::invalid_shown(&Path::new("patch"), shown, why))
+    };
+    // A patch that leaves an object of the wrong shape is invalid, not a bad request.
+    let unknown = decode::normalize(&resource, new).map_err(|why| invalid(&why))?;
     if unknown.is_empty() {
         return Ok(());
     }
@@ -122,15 +127,10 @@ fn strict(
             call.warnings.extend(unknown);
             Ok(())
         }
-        Strictness::Strict => {
-            let why = format!("strict decoding error: {}", unknown.join(", "));
-            let fault = FieldError::invalid_shown(
-                &Path::new("patch"),
-                shown(kind, patch, &call.request.body),
-                &why,
-            );
-            Err(invalid_patch(&fault))
-        }
+        Strictness::Strict => Err(invalid(&format!(
+            "strict decoding error: {}",
+            unknown.join(", ")
+        ))),
     }
 }
 
@@ -142,14 +142,6 @@ fn invalid_patch(fault: &FieldError) -> ApiError {
     );
     error.message = format!(" \"\" is invalid: {fault}");
     error
-}
-
-// Strategic patches are shown as Go prints maps, the others as they came.
-fn shown(kind: PatchType, patch: &Value, body: &[u8]) -> String {
-    match kind {
-        PatchType::Strategic => model::field::go_quote(&go_map(patch)),
-        _ => model::field::go_quote(&String::from_utf8_lossy(body)),
-    }
 }
 
 fn go_map(value: &Value) -> String {
@@ -216,12 +208,10 @@ fn apply(
 }
 
 // The body of an apply: YAML or JSON of the path's own kind.
-fn applied_object(call: &Call<'_>) -> Result<Value, ApiError> {
-    let text = String::from_utf8_lossy(&call.request.body);
+fn applied_object(call: &mut Call<'_>) -> Result<Value, ApiError> {
     let mut object = match wire::parse_json(&call.request.body) {
         Ok(parsed) => parsed.value,
-        Err(_) => yaml::parse(&text)
-            .map_err(|why| ApiError::bad_request(format!("error decoding YAML: {why}")))?,
+        Err(_) => applied_yaml(call)?,
     };
     if !object.is_object() {
         let found = json_word(&object);
@@ -266,4 +256,19 @@ fn applied_object(call: &Call<'_>) -> Result<Value, ApiError> {
         metadata.retain(|_, v| !v.is_null());
     }
     Ok(object)
+}
+
+// YAML that says a key twice is read as it would be with the last one, and the client is told.
+fn applied_yaml(call: &mut Call<'_>) -> Result<Value, ApiError> {
+    let text = String::from_utf8_lossy(&call.request.body);
+    let undecodable = |why: &str| ApiError::bad_request(format!("error decoding YAML: {why}"));
+    let document = yaml::parse_document(&text).map_err(|why| undecodable(&why.to_string()))?;
+    if let Some(problem) = document.strict_error() {
+        match Strictness::of(call) {
+            Strictness::Ignore => {}
+            Strictness::Warn => call.warnings.extend(document.duplicates.iter().cloned()),
+            Strictness::Strict => return Err(undecodable(&problem)),
+        }
+    }
+    Ok(document.value)
 }

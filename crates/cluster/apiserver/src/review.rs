@@ -37,7 +37,7 @@ pub(crate) fn serve(call: &mut Call<'_>, verb: &str) -> Handled {
         "SelfSubjectRulesReview" => {
             access::review::self_subject_rules_review(&owned(call, body), call.user, rbac)?
         }
-        _ => token_review(call, &body)?,
+        _ => token_review(call, &owned(call, body))?,
     };
     if let Some(map) = answer.as_object_mut() {
         map.insert("apiVersion".into(), gvk.api_version().into());

@@ -6,6 +6,7 @@ use crate::patch;
 use crate::reply::{Reply, Response};
 use crate::update;
 use crate::write::{self, Ownership, uuid};
+use access::tokenrequest::{Mint, token_request};
 use kinds::Endpoint;
 use model::{ApiError, Cause, GroupVersionKind, LabelSelector, Reason, Value, json, meta};
 
@@ -406,61 +407,45 @@ fn blocking_budget(call: &Call<'_>, pod: &Value) -> Option<Value> {
     })
 }
 
-/// How long ServiceAccount tokens last when the asker does not say.
-const TOKEN_DEFAULT_SECONDS: i64 = 3_600;
-const TOKEN_MIN_SECONDS: i64 = 600;
-
 fn token(call: &mut Call<'_>, gvk: &GroupVersionKind, entropy: &mut dyn FnMut() -> u64) -> Handled {
-    let mut body = decode::other(call, gvk)?;
+    let body = decode::other(call, gvk)?;
     let account = target_object(call)?;
     let Some(signer) = call.state.settings.signer.clone() else {
         return Err(ApiError::internal("this cluster has no key to sign tokens with").into());
     };
-    body = write::track(call, None, body, Endpoint::Main);
-    let asked = body
-        .pointer("/spec/expirationSeconds")
-        .and_then(Value::as_i64);
-    let seconds = asked.unwrap_or(TOKEN_DEFAULT_SECONDS);
-    if seconds < TOKEN_MIN_SECONDS {
-        let fault = model::FieldError::invalid(
-            &model::Path::new("spec.expirationSeconds"),
-            &json!(seconds),
-            "may not specify a duration less than 10 minutes",
-        );
-        return Err(ApiError::invalid(gvk, "", &[fault]).into());
-    }
-    let mut audiences: Vec<String> = meta::entries(&body, "/spec/audiences")
-        .filter_map(Value::as_str)
-        .map(str::to_owned)
-        .collect();
-    if audiences.is_empty() {
-        audiences.push(call.state.settings.issuer.clone());
-    }
-    let spec = access::serviceaccount::TokenSpec {
-        issuer: call.state.settings.issuer.clone(),
-        namespace: call.target.namespace.clone(),
-        account: access::serviceaccount::Named::of(&account),
-        audiences: audiences.clone(),
-        lifetime_seconds: seconds,
-        id: uuid(entropy),
-        ..access::serviceaccount::TokenSpec::default()
+    let mint = Mint {
+        issuer: &call.state.settings.issuer,
+        id: &uuid(entropy),
+        now: call.now,
     };
-    let claims = access::serviceaccount::claims_for(&spec, call.now);
-    let metadata = meta::metadata_mut(&mut body);
-    metadata.insert("name".into(), json!(call.target.name));
-    metadata.insert("namespace".into(), json!(call.target.namespace));
-    metadata.insert("uid".into(), json!(meta::uid(&account)));
-    metadata.insert("creationTimestamp".into(), json!(call.now.rfc3339()));
-    body["spec"]["audiences"] = json!(audiences);
-    body["spec"]["expirationSeconds"] = json!(seconds);
-    body["spec"]["boundObjectRef"] = Value::Null;
-    let signed = pki::sign_token(&signer, &claims)
+    let find = |resource: &str, namespace: &str, name: &str| {
+        let kind = call.state.registry.find("", "v1", resource)?;
+        call.state.get(kind, namespace, name)
+    };
+    let minted = token_request(&body, &account, mint, &find)?;
+    let signed = pki::sign_token(&signer, &minted.claims)
         .map_err(|why| ApiError::internal(format!("failed to sign the token: {why}")))?;
-    body["status"] = json!({
-        "token": signed,
-        "expirationTimestamp": call.now.plus_seconds(seconds).rfc3339(),
+    let mut asked = body;
+    if let Some(spec) = asked.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.retain(|_, value| !value.is_null());
+    }
+    let owned = merge::track_update(merge::Update {
+        live: None,
+        new: asked,
+        manager: write::manager(call),
+        api_version: &gvk.api_version(),
+        subresource: "token",
+        now: call.now,
+        schema: kinds::catalog::builtin()
+            .schemas
+            .named("io.k8s.api.authentication.v1.TokenRequest"),
+        reset: &[],
     });
+    let mut answer = minted.answer(&signed);
+    if let Some(managed) = owned.pointer("/metadata/managedFields") {
+        meta::metadata_mut(&mut answer).insert("managedFields".into(), managed.clone());
+    }
     Ok(Outcome::reply(Reply::Full(crate::read::one(
-        call, 201, &body,
+        call, 201, &answer,
     ))))
 }

@@ -35,8 +35,34 @@ pub(crate) fn replace(
         }
         return Err(call.not_found().into());
     };
+    check_uid(call, &object, &old)?;
     check_version(call, &object, &old)?;
     write::update_object(call, object, &old, endpoint, Ownership::Track, entropy)
+}
+
+// A whole object that names a uid is meant for the object with that uid alone.
+fn check_uid(call: &Call<'_>, new: &Value, old: &Value) -> Result<(), ApiError> {
+    let (wanted, found) = (meta::uid(new), meta::uid(old));
+    if wanted.is_empty() || wanted == found {
+        return Ok(());
+    }
+    let gvr = call.gvr();
+    let group = match call.resource.custom() {
+        Some(_) => format!("{}/", gvr.group),
+        None => String::new(),
+    };
+    let place = match meta::namespace(old) {
+        "" => String::new(),
+        namespace => format!("{namespace}/"),
+    };
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: /registry/{group}{}/{place}{}, \
+         ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: \
+         {wanted}, UID in object meta: {found}",
+        gvr.resource,
+        meta::name(old)
+    );
+    Err(ApiError::conflict(gvr, meta::name(old), &why))
 }
 
 /// Refuses a write that was made against another version.

@@ -39,6 +39,10 @@ pub(crate) fn reset_fields(
     endpoint: Endpoint,
 ) -> &'static [&'static [&'static str]] {
     match resource.custom() {
+        None if resource.gvk.kind == "CustomResourceDefinition" => match endpoint {
+            Endpoint::Status => &[&["metadata"], &["spec"]],
+            _ => &[&["status"]],
+        },
         None => kinds::reset_fields(&resource.gvk, endpoint),
         Some(custom) if !custom.has_status => &[],
         Some(_) => match endpoint {
@@ -144,7 +148,7 @@ fn prepare_new(
         None if gvk.kind == "CustomResourceDefinition" => {
             crate::controllers::prepare_definition(object);
             let mut errors = kinds::validate_metadata(gvk, resource.namespaced, object);
-            errors.extend(definition_faults(object));
+            errors.extend(schema::check_crd(object, &expression::compile_errors));
             errors
         }
         None => {
@@ -166,21 +170,6 @@ fn prepare_new(
             if all.is_empty() { errors } else { all }
         }
     }
-}
-
-/// Everything wrong with a CustomResourceDefinition.
-pub(crate) fn definition_faults(crd: &Value) -> Vec<FieldError> {
-    let mut faults = Vec::new();
-    for (i, version) in meta::entries(crd, "/spec/versions").enumerate() {
-        if let Some(schema) = version.pointer("/schema/openAPIV3Schema") {
-            let at = Path::new("spec.versions")
-                .index(i)
-                .child("schema")
-                .child("openAPIV3Schema");
-            faults.extend(expression::compile_errors(schema, &at));
-        }
-    }
-    faults
 }
 
 /// Value validation of a custom resource.
@@ -236,6 +225,9 @@ pub(crate) fn update_object(
     if may_go(&new) && !call.dry_run() {
         return finish(call, 200, new, extra, |last| Change::Delete { key, last });
     }
+    if resource.custom().is_none() {
+        gotypes::store(&resource.gvk, &mut new);
+    }
     if new == *old {
         return Ok(Outcome::reply(Reply::Full(crate::read::one(
             call, 200, old,
@@ -265,7 +257,11 @@ fn prepare_changed(
             crate::controllers::prepare_definition_update(new, old, endpoint);
             let mut errors = kinds::validate_metadata_update(new, old);
             if endpoint == Endpoint::Main && new.get("spec") != old.get("spec") {
-                errors.extend(definition_faults(new));
+                errors.extend(schema::check_crd_update(
+                    new,
+                    old,
+                    &expression::compile_errors,
+                ));
             }
             errors
         }
@@ -347,6 +343,9 @@ pub(crate) fn finish(
     extra: Vec<Change>,
     main: impl FnOnce(Value) -> Change,
 ) -> Handled {
+    if call.resource.custom().is_none() {
+        gotypes::store(&call.resource.gvk, &mut object);
+    }
     if call.dry_run() {
         if status == 201 {
             meta::set_text(&mut object, "resourceVersion", "");

@@ -50,7 +50,7 @@ pub(crate) struct Shared {
 const ROUNDS_MAX: usize = 64;
 /// History is trimmed after this many changes.
 const COMPACT_EVERY: u64 = 1_000;
-const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+const ISSUER: &str = "https://kubernetes.default.svc";
 
 impl Cluster {
     /// Opens a cluster: loads its data, and makes what every cluster has.
@@ -115,6 +115,9 @@ impl Cluster {
         if !missing.is_empty() {
             self.shared.commit(&mut state, missing);
         }
+        // As after a start of a real server, history begins now.
+        let version = state.memory.version();
+        state.memory.compact_to(version);
     }
 
     /// Who the cluster is.

@@ -153,21 +153,28 @@ async fn ask(cluster: &Cluster, call: &Call) -> Result<Answer, String> {
         .await
         .map_err(|_| "EOF".to_owned())?;
     let status = response.status().as_u16();
+    let text_type = response
+        .headers()
+        .get("content-type")
+        .is_some_and(|v| v.as_bytes().starts_with(b"text/"));
     let body = Limited::new(response.into_body(), ANSWER_MAX)
         .collect()
         .await;
     driver.abort();
     let body = body.map_err(|e| e.to_string())?.to_bytes();
-    if !(200..300).contains(&status) {
-        return Ok(Answer::Status(
-            status,
-            String::from_utf8_lossy(&body).into_owned(),
-        ));
-    }
     let text = String::from_utf8_lossy(&body);
-    text.parse::<Value>()
-        .map(Answer::Body)
-        .map_err(|e| format!("the webhook's answer is no JSON: {e}"))
+    if !(200..300).contains(&status) {
+        let shown = if text_type {
+            text.into_owned()
+        } else {
+            String::new()
+        };
+        return Ok(Answer::Status(status, shown));
+    }
+    Ok(match text.parse::<Value>() {
+        Ok(body) => Answer::Body(body),
+        Err(why) => Answer::Garbled(why.to_string()),
+    })
 }
 
 fn client_config(ca_bundle: &str) -> Result<rustls::ClientConfig, String> {

@@ -13,7 +13,9 @@ use zstd::bulk::{Compressor, Decompressor};
 use zstd::dict::{DecoderDictionary, EncoderDictionary};
 
 /// Text that objects tend to contain; later text is cheaper to refer to.
-pub(crate) const DICTIONARY: &[u8] = include_bytes!("dictionary.txt");
+const TEXT: &[u8] = include_bytes!("dictionary.txt");
+/// How often letters and repetitions occur in objects; made from the text by `tools/dictionary`.
+const STATISTICS: &[u8] = include_bytes!("dictionary.head");
 
 const LEVEL: i32 = 1;
 /// Version (8 bytes) and length of the JSON text (4 bytes), little endian.
@@ -22,6 +24,12 @@ const HEADER: usize = 12;
 const JSON_MAX: usize = 64 << 20;
 /// Scratch space kept between calls.
 const SCRATCH_MAX: usize = 1 << 20;
+
+/// What all bodies are packed with.
+pub(crate) fn dictionary() -> &'static [u8] {
+    static DICTIONARY: OnceLock<Vec<u8>> = OnceLock::new();
+    DICTIONARY.get_or_init(|| [STATISTICS, TEXT].concat())
+}
 
 /// One version of one object: compressed JSON that already carries its `resourceVersion`.
 #[derive(Clone, PartialEq, Eq)]
@@ -126,13 +134,14 @@ impl Codec {
     fn new() -> Self {
         static ENCODER: OnceLock<EncoderDictionary<'static>> = OnceLock::new();
         static DECODER: OnceLock<DecoderDictionary<'static>> = OnceLock::new();
-        let encoder = ENCODER.get_or_init(|| EncoderDictionary::copy(DICTIONARY, LEVEL));
-        let decoder = DECODER.get_or_init(|| DecoderDictionary::copy(DICTIONARY));
+        let encoder = ENCODER.get_or_init(|| EncoderDictionary::copy(dictionary(), LEVEL));
+        let decoder = DECODER.get_or_init(|| DecoderDictionary::copy(dictionary()));
         let mut compressor = Compressor::with_prepared_dictionary(encoder)
             .expect("a context takes any prepared dictionary");
         compressor
             .include_checksum(true)
-            .expect("the parameter exists");
+            .and_then(|()| compressor.include_dictid(false))
+            .expect("the parameters exist");
         Self {
             compressor,
             decompressor: Decompressor::with_prepared_dictionary(decoder)

@@ -6,8 +6,8 @@
 
 use crate::body::Stored;
 use crate::change::{Change, Committed, Event, EventKind, Key, Version};
+use crate::index::{Resource, Space, list_order};
 use crate::log::{Compacted, Limits, Log, Record};
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -24,31 +24,6 @@ pub struct Memory {
     resources: BTreeMap<Arc<str>, Resource>,
     /// The sum of the weights of all records.
     history_bytes: usize,
-}
-
-/// The objects of one resource.
-#[derive(Debug)]
-struct Resource {
-    /// In the order of lists.
-    spaces: Vec<Space>,
-    live: usize,
-    log: Log,
-}
-
-/// The objects of one resource in one namespace.
-#[derive(Debug)]
-struct Space {
-    namespace: Arc<str>,
-    entries: BTreeMap<Arc<str>, Entry>,
-    live: usize,
-}
-
-/// One object; it outlives its removal for as long as the log knows of the removal.
-#[derive(Debug)]
-struct Entry {
-    current: Option<Stored>,
-    /// The version of the newest change.
-    changed: Version,
 }
 
 /// One object of a list.
@@ -97,17 +72,8 @@ impl Memory {
         memory.version = version.max(FIRST);
         memory.floor = version;
         for (key, object) in objects {
-            let resource = resource_mut(&mut memory.resources, &key.resource, version);
-            let space = space_mut(&mut resource.spaces, &key.namespace);
-            let changed = object.version();
-            let entry = Entry {
-                current: Some(object),
-                changed,
-            };
-            if space.entries.insert(key.name, entry).is_none() {
-                space.live += 1;
-                resource.live += 1;
-            }
+            let resource = memory.resource_mut(&key.resource);
+            resource.restore(key.namespace, key.name, object);
         }
         memory
     }
@@ -338,47 +304,24 @@ impl Memory {
     /// Puts one change that will take place into the index and the log.
     fn record(&mut self, key: Key, object: Stored, kind: EventKind) -> Event {
         self.version += 1;
-        let resource = resource_mut(&mut self.resources, &key.resource, self.floor);
-        let space = space_mut(&mut resource.spaces, &key.namespace);
-        let current = (kind != EventKind::Deleted).then(|| object.clone());
-        let (name, before, previous) = space.replace(key.name, current, self.version);
-        let kind = match (kind, &previous) {
-            (EventKind::Deleted, _) => EventKind::Deleted,
-            (_, None) => EventKind::Added,
-            (_, Some(_)) => EventKind::Modified,
-        };
-        match kind {
-            EventKind::Added => (space.live, resource.live) = (space.live + 1, resource.live + 1),
-            EventKind::Deleted => (space.live, resource.live) = (space.live - 1, resource.live - 1),
-            EventKind::Modified => {}
-        }
-        let record = Record {
-            version: self.version,
-            before,
-            kind,
-            namespace: Arc::clone(&space.namespace),
-            name,
-            object,
-            previous,
-        };
+        let resource = self.resource_mut(&key.resource);
+        let record = resource.set(key.namespace, key.name, object, kind);
         let event = record.event(&key.resource);
         self.history_bytes += record.weight();
-        resource.log.push(record);
         event
     }
 
-    /// The namespaces to look at: all of a resource, or the one that is asked for if it exists.
+    fn resource_mut(&mut self, name: &Arc<str>) -> &mut Resource {
+        let floor = self.floor;
+        self.resources
+            .entry(Arc::clone(name))
+            .or_insert_with(|| Resource::new(floor))
+    }
+
+    /// The namespaces to look at.
     fn spaces(&self, resource: &str, namespace: Option<&str>) -> &[Space] {
-        let Some(resource) = self.resources.get(resource) else {
-            return &[];
-        };
-        match namespace {
-            None => &resource.spaces,
-            Some(namespace) => match find(&resource.spaces, namespace) {
-                Ok(place) => &resource.spaces[place..=place],
-                Err(_) => &[],
-            },
-        }
+        let resource = self.resources.get(resource);
+        resource.map_or(&[], |resource| resource.spaces(namespace))
     }
 
     fn records_after(
@@ -399,229 +342,5 @@ impl Memory {
     }
 }
 
-impl Resource {
-    /// The state of an object at a version that was checked before.
-    fn state_at<'a>(&'a self, entry: &'a Entry, at: Version) -> Option<&'a Stored> {
-        if entry.changed <= at {
-            entry.current.as_ref()
-        } else {
-            self.log.state_at(entry.changed, at)
-        }
-    }
-
-    /// Forgets the oldest record, and the object when it was its removal; gives the bytes freed.
-    fn drop_oldest(&mut self) -> usize {
-        let Some(record) = self.log.pop() else {
-            return 0;
-        };
-        if record.kind == EventKind::Deleted {
-            self.bury(&record);
-        }
-        record.weight()
-    }
-
-    fn bury(&mut self, record: &Record) {
-        let Ok(place) = find(&self.spaces, &record.namespace) else {
-            return;
-        };
-        let entries = &mut self.spaces[place].entries;
-        let gone = entries
-            .get(&record.name)
-            .is_some_and(|e| e.changed == record.version);
-        if gone {
-            entries.remove(&record.name);
-        }
-        if entries.is_empty() {
-            self.spaces.remove(place);
-        }
-    }
-}
-
-impl Space {
-    /// Sets the state of an object; gives its shared name, the version of the change before this
-    /// one (0 when there was none) and the state before.
-    fn replace(
-        &mut self,
-        name: Arc<str>,
-        current: Option<Stored>,
-        changed: Version,
-    ) -> (Arc<str>, Version, Option<Stored>) {
-        let place = (Bound::Included(&*name), Bound::Included(&*name));
-        if let Some((kept, entry)) = self.entries.range_mut::<str, _>(place).next() {
-            let before = std::mem::replace(&mut entry.changed, changed);
-            let previous = std::mem::replace(&mut entry.current, current);
-            return (Arc::clone(kept), before, previous);
-        }
-        self.entries
-            .insert(Arc::clone(&name), Entry { current, changed });
-        (name, 0, None)
-    }
-}
-
-fn resource_mut<'a>(
-    resources: &'a mut BTreeMap<Arc<str>, Resource>,
-    name: &Arc<str>,
-    floor: Version,
-) -> &'a mut Resource {
-    resources
-        .entry(Arc::clone(name))
-        .or_insert_with(|| Resource {
-            spaces: Vec::new(),
-            live: 0,
-            log: Log::starting_after(floor),
-        })
-}
-
-fn space_mut<'a>(spaces: &'a mut Vec<Space>, namespace: &Arc<str>) -> &'a mut Space {
-    let place = find(spaces, namespace).unwrap_or_else(|place| {
-        let space = Space {
-            namespace: Arc::clone(namespace),
-            entries: BTreeMap::new(),
-            live: 0,
-        };
-        spaces.insert(place, space);
-        place
-    });
-    &mut spaces[place]
-}
-
-fn find(spaces: &[Space], namespace: &str) -> Result<usize, usize> {
-    spaces.binary_search_by(|space| list_order(&space.namespace, namespace))
-}
-
-/// The order of namespaces in a list: as if each were followed by a slash.
-fn list_order(a: &str, b: &str) -> Ordering {
-    a.bytes().chain([b'/']).cmp(b.bytes().chain([b'/']))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use model::json;
-
-    /// Plays `+ns/name=content` and `-ns/name` as one commit and shows what it did.
-    fn commit(memory: &mut Memory, changes: &str) -> String {
-        let changes = changes.split_whitespace().map(|word| {
-            let (sign, rest) = word.split_at(1);
-            let (place, content) = rest.split_once('=').unwrap_or((rest, ""));
-            let (namespace, name) = place.split_once('/').expect("ns/name");
-            let key = Key::new("configmaps", namespace, name);
-            let body = json!({"data": content});
-            match sign {
-                "+" => Change::Put { key, body },
-                _ => Change::Delete { key, last: body },
-            }
-        });
-        let done = memory.commit(changes.collect());
-        let events: Vec<String> = done.events.iter().map(show).collect();
-        format!("{:?} {}", done.versions, events.join(" "))
-    }
-
-    fn show(event: &Event) -> String {
-        let data = |object: &Stored| object.value()["data"].to_string();
-        let previous = event.previous.as_ref().map_or("-".to_owned(), data);
-        format!(
-            "{:?}@{}:{}/{}={previous}>{}",
-            event.kind,
-            event.version,
-            event.key.namespace,
-            event.key.name,
-            data(&event.object)
-        )
-    }
-
-    fn names(memory: &Memory) -> String {
-        let names = memory
-            .list("configmaps", None)
-            .map(|(ns, name, _)| format!("{ns}/{name}"));
-        names.collect::<Vec<_>>().join(" ")
-    }
-
-    #[test]
-    fn every_change_has_its_version_and_event() {
-        let mut memory = Memory::new();
-        assert_eq!(
-            commit(&mut memory, "+a/x=1 +a/x=2 -a/x"),
-            r#"[2, 3, 4] Added@2:a/x=->"1" Modified@3:a/x="1">"2" Deleted@4:a/x="2">"""#
-        );
-        assert_eq!(commit(&mut memory, "+a/x=3"), r#"[5] Added@5:a/x=->"3""#);
-    }
-
-    #[test]
-    fn removing_nothing_changes_nothing() {
-        let mut memory = Memory::new();
-        assert_eq!(
-            commit(&mut memory, "-a/x +a/y=1 -a/x"),
-            r#"[1, 2, 2] Added@2:a/y=->"1""#
-        );
-        assert_eq!(memory.version(), 2);
-    }
-
-    #[test]
-    fn lists_are_in_the_order_of_etcd_keys() {
-        let mut memory = Memory::new();
-        commit(
-            &mut memory,
-            "+b/x= +a/y= +a/x.z= +a/x-z= +a/x= +a-b/x= +a.b/x=",
-        );
-        assert_eq!(names(&memory), "a-b/x a.b/x a/x a/x-z a/x.z a/y b/x");
-    }
-
-    #[test]
-    fn a_page_may_start_after_what_is_gone() {
-        let mut memory = Memory::new();
-        commit(&mut memory, "+a/x= +b/x= +c/x=");
-        let page = |after| {
-            let page = memory
-                .list_at("configmaps", None, 4, Some(after), 1)
-                .expect("kept");
-            (page.items[0].namespace.to_string(), page.more)
-        };
-        assert_eq!(page(("a", "y")), ("b".to_owned(), true));
-        assert_eq!(page(("aa", "x")), ("b".to_owned(), true));
-        assert_eq!(page(("b", "x")), ("c".to_owned(), false));
-    }
-
-    #[test]
-    fn one_busy_resource_does_not_end_the_watches_of_another() {
-        let mut memory = Memory::new();
-        commit(&mut memory, "+a/x=1");
-        for n in 0..50 {
-            let key = Key::new("leases", "a", "lease");
-            memory.commit(vec![Change::Put {
-                key,
-                body: json!({"data": n}),
-            }]);
-        }
-        memory.compact(Limits {
-            events_max: 10,
-            ..Limits::default()
-        });
-        assert_eq!(
-            memory.events_after("configmaps", 1, 9).map(|e| e.len()),
-            Ok(1)
-        );
-        let refused = memory.events_after("leases", 1, 9).map(|e| e.len());
-        assert_eq!(
-            refused,
-            Err(Compacted {
-                asked: 1,
-                oldest: 42
-            })
-        );
-    }
-
-    #[test]
-    fn removed_objects_leave_nothing_behind() {
-        let mut memory = Memory::new();
-        for n in 0..100 {
-            commit(&mut memory, &format!("+ns{n}/x= -ns{n}/x"));
-        }
-        memory.compact(Limits {
-            events_max: 0,
-            bytes_max: 0,
-        });
-        assert!(memory.resources["configmaps"].spaces.is_empty());
-        assert_eq!((memory.history_bytes(), memory.resources().count()), (0, 0));
-    }
-}
+mod tests;

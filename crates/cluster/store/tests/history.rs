@@ -46,8 +46,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..80)
 }
 
-/// Name with namespace, in the order of lists, to the number that was written.
+/// Objects in the order of lists: namespace with its slash, name, and the number that was written.
 type Snapshot = BTreeMap<(String, String), u64>;
+type Listing = Vec<((String, String), u64)>;
 
 /// The store as one would write it without a thought for memory.
 #[derive(Default)]
@@ -210,7 +211,7 @@ fn paged(
     namespace: Option<&str>,
     at: Version,
     limit: usize,
-) -> Result<Vec<((String, String), u64)>, Compacted> {
+) -> Result<Listing, Compacted> {
     let mut all = Vec::new();
     let mut after: Option<(String, String)> = None;
     loop {

@@ -15,6 +15,7 @@ pub(crate) fn check(expr: &mut Expr, variables: &[(&str, Type)]) -> Result<Type,
     let scope = variables.iter().map(|(n, t)| ((*n).to_owned(), t.clone()));
     let mut checker = Checker {
         scope: scope.collect(),
+        mixed: false,
         faults: Vec::new(),
     };
     let ty = checker.expr(expr);
@@ -35,7 +36,7 @@ pub(crate) fn mentions(expr: &Expr, name: &str) -> bool {
 }
 
 /// Sees every node of an expression.
-pub(crate) fn visit(expr: &Expr, see: &mut dyn FnMut(&Expr)) {
+pub(crate) fn visit<'e>(expr: &'e Expr, see: &mut dyn FnMut(&'e Expr)) {
     see(expr);
     match &expr.kind {
         Kind::Literal(_) | Kind::Name(_) => {}
@@ -74,6 +75,8 @@ pub(crate) fn visit(expr: &Expr, see: &mut dyn FnMut(&Expr)) {
 
 struct Checker {
     scope: Vec<(String, Type)>,
+    /// Whether literals may hold values of several types, as the arguments of a format do.
+    mixed: bool,
     faults: Vec<Fault>,
 }
 
@@ -114,8 +117,11 @@ impl Checker {
             }
             Kind::Call(on, name, args) => {
                 let method = on.is_some();
+                let before = self.mixed;
+                self.mixed |= method && name == "format";
                 let parts = on.as_deref_mut().into_iter().chain(args.iter_mut());
                 let types: Vec<Type> = parts.map(|part| self.expr(part)).collect();
+                self.mixed = before;
                 self.literals(name, args);
                 self.resolve(at, name, method, &types)
             }
@@ -241,6 +247,7 @@ impl Checker {
         match so_far {
             None => ty,
             Some(so_far) if fits(&so_far, &ty) => so_far,
+            Some(_) if self.mixed => Type::Dyn,
             Some(so_far) => {
                 let message = format!("expected type '{so_far}' but found '{ty}'");
                 self.fault(at, message);

@@ -43,7 +43,7 @@ pub(crate) fn call<'a>(
     matches()
         .or_else(|| list::costly(with, name, args))
         .or_else(|| libraries.iter().find_map(|library| library(name, args)))
-        .unwrap_or_else(|| Err(NO_OVERLOAD.into()))
+        .unwrap_or_else(|| Err(format!("{NO_OVERLOAD}: {name}")))
 }
 
 fn size<'a>(name: &str, args: &[Val<'a>]) -> Answer<'a> {

@@ -88,6 +88,28 @@ impl Program {
         mentions(&self.expr, name)
     }
 
+    /// Why a conversion of a constant can never work, if there is such a one.
+    pub(crate) fn impossible(&self) -> Option<String> {
+        const CONVERSIONS: [&str; 6] = ["int", "uint", "double", "bool", "string", "bytes"];
+        let mut found = None;
+        visit(&self.expr, &mut |expr| {
+            if let Kind::Call(None, name, args) = &expr.kind
+                && let [Expr { kind, .. }] = args.as_slice()
+                && matches!(kind, Kind::Literal(_))
+                && CONVERSIONS.contains(&name.as_str())
+                && found.is_none()
+            {
+                let evaluator = Evaluator {
+                    variables: Vec::new(),
+                    patterns: &self.patterns,
+                    left: Cell::new(CALL_COST_MAX),
+                };
+                found = evaluator.run(expr).err();
+            }
+        });
+        found
+    }
+
     // The value and what it cost.
     pub(crate) fn run<'a>(
         &'a self,

@@ -16,7 +16,10 @@ mod pattern;
 mod prune;
 mod validate;
 
-pub use crd::{component_name, default_crd, initial_status, publish, publish_list};
+pub use crd::{
+    RuleCheck, check_crd, check_crd_update, component_name, default_crd, field_path,
+    initial_status, is_established, publish, publish_list,
+};
 pub use default::apply_defaults;
 pub use node::{Cursor, Edge, ListType, Node, NodeId, Schemas, Type};
 pub use pattern::compile_pattern;

@@ -87,9 +87,15 @@ impl Validator {
         faults
     }
 
-    /// Checks a value that stands below the root, as a default of a schema does.
-    pub(crate) fn faults_at(schema: &Value, value: &Value) -> Vec<FieldError> {
-        Self::new(schema).validate(value)
+    /// What is wrong with the default of a schema, which stands at `at`.
+    pub(crate) fn validate_default(&self, default: &Value, at: &Path) -> Vec<FieldError> {
+        let resources = embedded::embedded(&self.root, default, at);
+        if !resources.is_empty() {
+            return resources;
+        }
+        let mut checker = Checker::new(at.as_str());
+        checker.value(&self.root, default, None);
+        once_each(checker.faults)
     }
 }
 

@@ -206,11 +206,17 @@ mod tests {
         assert_eq!(cases.len(), 2);
         assert_eq!(cases[0].before[0].until.as_deref(), Some("200"));
         let step = &cases[0].step;
-        assert_eq!((step.method.as_str(), step.user.as_str()), ("PATCH", "somebody"));
+        assert_eq!(
+            (step.method.as_str(), step.user.as_str()),
+            ("PATCH", "somebody")
+        );
         assert_eq!(step.body, json!({"a": 1}));
         assert_eq!(step.headers[0].1, "application/apply-patch+yaml");
         assert_eq!(step.headers[1], ("Accept".into(), "z".into()));
-        assert_eq!(step.save, [("rv".into(), "/metadata/resourceVersion".into())]);
+        assert_eq!(
+            step.save,
+            [("rv".into(), "/metadata/resourceVersion".into())]
+        );
         assert_eq!(cases[1].step.body, json!("{oops"));
     }
 
@@ -218,7 +224,10 @@ mod tests {
     fn a_faulty_case_is_named() {
         let fails = |text: &str| parse("t", text).unwrap_err().to_string();
         assert_eq!(fails("\n### a: b\n@x\nGET /"), "`t`: a: b: `@x` is unknown");
-        assert_eq!(fails("\n### a: b\nGET /\n\n{"), "`t`: a: b: body: EOF while parsing an object at line 1 column 1");
+        assert_eq!(
+            fails("\n### a: b\nGET /\n\n{"),
+            "`t`: a: b: body: EOF while parsing an object at line 1 column 1"
+        );
         assert!(fails("\n### setup\nGET /\n").contains("belongs to nothing"));
     }
 

@@ -102,13 +102,17 @@ mod tests {
     fn differences_are_found_at_their_smallest_place() {
         let wanted = json!({"a": [1, 2], "b": {"c/d": "x"}, "e": null});
         let got = json!({"a": [1], "b": {"c/d": "y"}, "e": null, "f": 1});
-        let places: Vec<String> = compare(&wanted, &got).into_iter().map(|d| d.pointer).collect();
+        let places: Vec<String> = compare(&wanted, &got)
+            .into_iter()
+            .map(|d| d.pointer)
+            .collect();
         assert_eq!(places, ["/a/1", "/b/c~1d", "/f"]);
     }
 
     #[test]
     fn a_line_covers_its_place_or_what_is_below() {
-        let list = "# remark\n045-get  /body/message  the text names a file\n046-x /body/a/** why not\n";
+        let list =
+            "# remark\n045-get  /body/message  the text names a file\n046-x /body/a/** why not\n";
         let list = parse(list).unwrap();
         assert!(list[0].covers("045-get", "/body/message"));
         assert!(!list[0].covers("045-get", "/body/message/x"));

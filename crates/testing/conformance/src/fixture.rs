@@ -119,7 +119,9 @@ fn from_json(name: &str, value: &Value) -> Fixture {
         shows: text(value, "/shows"),
         before: list(value, "before").map(step_from_json).collect(),
         step: step_from_json(value),
-        trim: list(value, "trim").filter_map(|v| v.as_str().map(str::to_owned)).collect(),
+        trim: list(value, "trim")
+            .filter_map(|v| v.as_str().map(str::to_owned))
+            .collect(),
         variant: text(value, "/variant"),
     };
     let response = value.get("response").cloned().unwrap_or_default();
@@ -133,7 +135,10 @@ fn step_from_json(value: &Value) -> Step {
         headers: from_map(value.pointer("/request/headers")),
         user: text(value, "/request/as"),
         body: value.pointer("/request/body").cloned().unwrap_or_default(),
-        until: value.get("until").and_then(Value::as_str).map(str::to_owned),
+        until: value
+            .get("until")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
         save: from_map(value.get("save")),
     }
 }
@@ -145,11 +150,17 @@ fn to_map(pairs: &[(String, String)]) -> Value {
 
 fn from_map(value: Option<&Value>) -> Vec<(String, String)> {
     let fields = value.and_then(Value::as_object).into_iter().flatten();
-    fields.filter_map(|(k, v)| Some((k.clone(), v.as_str()?.to_owned()))).collect()
+    fields
+        .filter_map(|(k, v)| Some((k.clone(), v.as_str()?.to_owned())))
+        .collect()
 }
 
 fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
-    value.get(key).and_then(Value::as_array).into_iter().flatten()
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
 }
 
 fn text(value: &Value, pointer: &str) -> String {
@@ -187,7 +198,10 @@ mod tests {
 
     #[test]
     fn a_fixture_survives_writing_and_reading() {
-        let case = crate::case::parse("t", "\n### setup\n@until 200\nGET /a\n\n### 001-x: y\nPOST /b\n\n{\"c\": 1}\n");
+        let case = crate::case::parse(
+            "t",
+            "\n### setup\n@until 200\nGET /a\n\n### 001-x: y\nPOST /b\n\n{\"c\": 1}\n",
+        );
         let fixture = Fixture {
             case: case.unwrap().remove(0),
             response: json!({"status": 201, "body": {"d": [1, 2]}}),

@@ -12,7 +12,8 @@
 use serde_json::{Value, json};
 
 // [{"op":"add","path":"/metadata/labels","value":{"injected":"yes"}}]
-const PATCH: &str = "W3sib3AiOiJhZGQiLCJwYXRoIjoiL21ldGFkYXRhL2xhYmVscyIsInZhbHVlIjp7ImluamVjdGVkIjoieWVzIn19XQ==";
+const PATCH: &str =
+    "W3sib3AiOiJhZGQiLCJwYXRoIjoiL21ldGFkYXRhL2xhYmVscyIsInZhbHVlIjp7ImluamVjdGVkIjoieWVzIn19XQ==";
 
 pub(crate) fn answer(path: &str, review: &Value) -> Value {
     let path = path.split('?').next().unwrap_or(path);
@@ -79,13 +80,17 @@ mod tests {
 
     #[test]
     fn conversion_moves_the_size_both_ways() {
-        let review = |version: &str, spec: Value| {
-            json!({"request": {"uid": "u", "desiredAPIVersion": version, "objects": [{"spec": spec}]}})
-        };
+        let review = |version: &str, spec: Value| json!({"request": {"uid": "u", "desiredAPIVersion": version, "objects": [{"spec": spec}]}});
         let there = answer("/convert", &review("g/v2", json!({"size": 3})));
         let object = &there["response"]["convertedObjects"][0];
-        assert_eq!(*object, json!({"apiVersion": "g/v2", "spec": {"dimensions": {"size": 3}}}));
+        assert_eq!(
+            *object,
+            json!({"apiVersion": "g/v2", "spec": {"dimensions": {"size": 3}}})
+        );
         let back = answer("/convert", &review("g/v1", object["spec"].clone()));
-        assert_eq!(back["response"]["convertedObjects"][0]["spec"], json!({"size": 3}));
+        assert_eq!(
+            back["response"]["convertedObjects"][0]["spec"],
+            json!({"size": 3})
+        );
     }
 }

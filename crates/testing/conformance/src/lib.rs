@@ -17,6 +17,7 @@ pub mod fixture;
 mod hooks;
 pub mod normal;
 mod replay;
+pub mod session;
 mod target;
 mod trim;
 

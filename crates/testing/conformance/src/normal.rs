@@ -176,7 +176,13 @@ impl Walk<'_> {
 }
 
 fn entry_key(entry: &Value) -> (String, String, String, String) {
-    let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
+    let text = |key: &str| {
+        entry
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or("")
+            .to_owned()
+    };
     (
         text("operation"),
         text("manager"),
@@ -262,6 +268,8 @@ fn piece(
     }
     let revision = before.ends_with("current: ")
         || before.ends_with("resourceVersion: \"")
+        || before.ends_with("\\\"resourceVersion\\\":\\\"")
+        || before.ends_with("\"resourceVersion\":\"")
         || (before.ends_with('(') && before.contains("too old resource version: "));
     if digits > 0 && revision {
         return Some((digits, "<rv>".into()));
@@ -271,7 +279,10 @@ fn piece(
         return Some((end, "<hash>".into()));
     }
     let address = text.strip_prefix("10.0.0.")?;
-    let tail = address.len() - address.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let tail = address.len()
+        - address
+            .trim_start_matches(|c: char| c.is_ascii_digit())
+            .len();
     let whole = &text[..7 + tail];
     let ours = tail == 0 || whole == "10.0.0.1" || known.asked.contains(whole);
     (!ours && !address[tail..].starts_with('/')).then(|| (whole.len(), "<ip>".into()))
@@ -309,7 +320,10 @@ fn instant(text: &str) -> Option<(usize, String)> {
         return Some((20, "<time>".into()));
     }
     let fraction = rest.strip_prefix('.')?;
-    let digits = fraction.len() - fraction.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let digits = fraction.len()
+        - fraction
+            .trim_start_matches(|c: char| c.is_ascii_digit())
+            .len();
     fraction[digits..]
         .starts_with('Z')
         .then(|| (19 + 1 + digits + 1, "<microtime>".into()))
@@ -344,14 +358,34 @@ mod tests {
         check("2026-11-15T19:57:17.123456Z", "<microtime>");
         check("2020-01-02T03:04:05Z", "2020-01-02T03:04:05Z");
         let uid = "a6286382-eb89-481c-8a7c-dae64294f283";
-        let text = format!("UID in precondition: 00000000-0000-0000-0000-000000000000, UID in object meta: {uid}");
-        check(&text, "UID in precondition: 00000000-0000-0000-0000-000000000000, UID in object meta: <uid-1>");
-        check("too old resource version: 1 (983)", "too old resource version: 1 (<rv>)");
-        check("Too large resource version: 99, current: 983", "Too large resource version: 99, current: <rv>");
-        check("dial tcp 127.0.0.1:4711: refused", "dial tcp 127.0.0.1:<port>: refused");
+        let text = format!(
+            "UID in precondition: 00000000-0000-0000-0000-000000000000, UID in object meta: {uid}"
+        );
+        check(
+            &text,
+            "UID in precondition: 00000000-0000-0000-0000-000000000000, UID in object meta: <uid-1>",
+        );
+        check(
+            "too old resource version: 1 (983)",
+            "too old resource version: 1 (<rv>)",
+        );
+        check(
+            "Too large resource version: 99, current: 983",
+            "Too large resource version: 99, current: <rv>",
+        );
+        check(
+            "dial tcp 127.0.0.1:4711: refused",
+            "dial tcp 127.0.0.1:<port>: refused",
+        );
         check("10.0.0.34", "<ip>");
-        check("10.0.0.77 10.0.0.1 10.0.0.0/24", "10.0.0.77 10.0.0.1 10.0.0.0/24");
-        check("/openapi/v3/api/v1?hash=A0F1", "/openapi/v3/api/v1?hash=<hash>");
+        check(
+            "10.0.0.77 10.0.0.1 10.0.0.0/24",
+            "10.0.0.77 10.0.0.1 10.0.0.0/24",
+        );
+        check(
+            "/openapi/v3/api/v1?hash=A0F1",
+            "/openapi/v3/api/v1?hash=<hash>",
+        );
     }
 
     #[test]
@@ -367,7 +401,10 @@ mod tests {
 
     #[test]
     fn uids_keep_their_identity_within_an_answer() {
-        let (a, b) = ("a6286382-eb89-481c-8a7c-dae64294f283", "b6286382-eb89-481c-8a7c-dae64294f283");
+        let (a, b) = (
+            "a6286382-eb89-481c-8a7c-dae64294f283",
+            "b6286382-eb89-481c-8a7c-dae64294f283",
+        );
         let value = json!([a, b, a]);
         let wanted = json!(["<uid-1>", "<uid-2>", "<uid-1>"]);
         assert_eq!(body(value, &Known::default()), wanted);
@@ -377,7 +414,8 @@ mod tests {
     fn generated_names_and_ages_are_not_compared() {
         let value = json!({"generateName": "a-", "name": "a-x7k2p"});
         assert_eq!(body(value, &Known::default())["name"], "a-<random>");
-        let table = json!({"kind": "Table", "rows": [{"cells": ["x", "5s", "3m2s", "<none>", "ds"]}]});
+        let table =
+            json!({"kind": "Table", "rows": [{"cells": ["x", "5s", "3m2s", "<none>", "ds"]}]});
         let cells = &body(table, &Known::default())["rows"][0]["cells"];
         assert_eq!(*cells, json!(["x", "<age>", "<age>", "<none>", "ds"]));
     }
@@ -393,7 +431,14 @@ mod tests {
     #[test]
     fn headers_of_the_transport_go_and_doubles_are_lists() {
         let pair = |n: &str, v: &str| (n.to_owned(), v.to_owned());
-        let pairs = [pair("warning", "a"), pair("Date", "x"), pair("Warning", "b")];
-        assert_eq!(headers(&pairs, &Known::default()), json!({"Warning": ["a", "b"]}));
+        let pairs = [
+            pair("warning", "a"),
+            pair("Date", "x"),
+            pair("Warning", "b"),
+        ];
+        assert_eq!(
+            headers(&pairs, &Known::default()),
+            json!({"Warning": ["a", "b"]})
+        );
     }
 }

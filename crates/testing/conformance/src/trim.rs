@@ -8,6 +8,8 @@
 //! | `openapi A B` | of an OpenAPI document: the types whose names end so, and paths that end so without descriptions |
 //! | `items N` | of a list: the first N items |
 //! | `bookmarks` | of a stream: everything but plain bookmarks, which come when the server likes |
+//! | `causes` | of a refusal: everything, with the causes sorted where a real server has no order |
+//! | `sort POINTER` | everything, with that list sorted |
 //! | `keys` | only the names of the fields at the top |
 
 use serde_json::{Map, Value};
@@ -25,6 +27,8 @@ pub(crate) fn apply(rules: &[String], body: &mut Value) -> Result<(), String> {
             "items" => items(body, &names)?,
             "keys" => keys(body),
             "bookmarks" => bookmarks(body),
+            "causes" => causes(body),
+            "sort" => sort(body, &names),
             _ => return Err(format!("`@trim {rule}` is unknown")),
         }
     }
@@ -33,7 +37,9 @@ pub(crate) fn apply(rules: &[String], body: &mut Value) -> Result<(), String> {
 
 fn groups(body: &mut Value, names: &[&str]) {
     let keep = |group: &Value| {
-        let name = group.pointer("/metadata/name").or_else(|| group.get("name"));
+        let name = group
+            .pointer("/metadata/name")
+            .or_else(|| group.get("name"));
         names.contains(&name.and_then(Value::as_str).unwrap_or("core"))
     };
     for key in ["items", "groups"] {
@@ -49,7 +55,9 @@ fn resources(body: &mut Value, names: &[&str]) {
 }
 
 fn paths(body: &mut Value, names: &[&str]) {
-    retain(body.get_mut("paths"), |path| names.contains(&path.as_str().unwrap_or_default()));
+    retain(body.get_mut("paths"), |path| {
+        names.contains(&path.as_str().unwrap_or_default())
+    });
     if let Some(paths) = body.get_mut("paths").and_then(Value::as_object_mut) {
         retain_keys(paths, |path| names.contains(&path));
     }
@@ -102,6 +110,34 @@ fn bookmarks(body: &mut Value) {
     });
 }
 
+// The message repeats the causes; it is put together again in the new order.
+fn causes(body: &mut Value) {
+    let text = |cause: &Value| {
+        let part = |key: &str| cause[key].as_str().unwrap_or_default().to_owned();
+        format!("{}: {}", part("field"), part("message"))
+    };
+    let Some(causes) = body
+        .pointer_mut("/details/causes")
+        .and_then(Value::as_array_mut)
+    else {
+        return;
+    };
+    let before: Vec<String> = causes.iter().map(text).collect();
+    causes.sort_by_cached_key(text);
+    let after: Vec<String> = causes.iter().map(text).collect();
+    if let Some(Value::String(message)) = body.get_mut("message") {
+        *message = message.replace(&before.join(", "), &after.join(", "));
+    }
+}
+
+fn sort(body: &mut Value, names: &[&str]) {
+    for pointer in names {
+        if let Some(list) = body.pointer_mut(pointer).and_then(Value::as_array_mut) {
+            list.sort_by_key(Value::to_string);
+        }
+    }
+}
+
 fn retain(list: Option<&mut Value>, keep: impl Fn(&Value) -> bool) {
     if let Some(list) = list.and_then(Value::as_array_mut) {
         list.retain(keep);
@@ -125,14 +161,31 @@ mod tests {
     #[test]
     fn each_rule_keeps_its_part() {
         let two = json!({"items": [{"metadata": {"name": "apps"}}, {"metadata": {}}]});
-        check("groups apps", two.clone(), json!({"items": [{"metadata": {"name": "apps"}}]}));
+        check(
+            "groups apps",
+            two.clone(),
+            json!({"items": [{"metadata": {"name": "apps"}}]}),
+        );
         check("groups core", two, json!({"items": [{"metadata": {}}]}));
         let list = json!({"resources": [{"name": "a"}, {"name": "a/status"}, {"name": "b"}]});
-        check("resources a", list, json!({"resources": [{"name": "a"}, {"name": "a/status"}]}));
+        check(
+            "resources a",
+            list,
+            json!({"resources": [{"name": "a"}, {"name": "a/status"}]}),
+        );
         check("items 1", json!({"items": [1, 2]}), json!({"items": [1]}));
         check("keys", json!({"b": 1, "a": 2}), json!(["a", "b"]));
         let index = json!({"paths": {"api/v1": 1, "apis": 2}});
         check("paths apis", index, json!({"paths": {"apis": 2}}));
+        let cause = |f: &str| json!({"field": f, "message": "bad"});
+        let refusal = json!({"message": "no: [b: bad, a: bad]", "details": {"causes": [cause("b"), cause("a")]}});
+        let left = json!({"message": "no: [a: bad, b: bad]", "details": {"causes": [cause("a"), cause("b")]}});
+        check("causes", refusal, left);
+        check(
+            "sort /x",
+            json!({"x": ["b", "a"]}),
+            json!({"x": ["a", "b"]}),
+        );
         let document = json!({"components": {"schemas": {
             "x.Toy": {"description": "prose", "properties": {"description": {"type": "string"}}},
             "x.Boy": {},

@@ -29,12 +29,6 @@ pub(super) fn step(state: &State, name: &str, now: Timestamp) -> Vec<Request> {
         return clean_up(state, &crd);
     }
     let mut requests = Vec::new();
-    if !meta::finalizers(&crd).any(|f| f == FINALIZER) {
-        let mut finalizers: Vec<&str> = meta::finalizers(&crd).collect();
-        finalizers.push(FINALIZER);
-        let patch = json!({"metadata": {"finalizers": finalizers}});
-        requests.push(request(AGENT, Method::Patch, path(name), &patch));
-    }
     let status = accept_names(state, &crd, now);
     if crd.get("status") != Some(&status) {
         let mut body = json!({"status": status});
@@ -220,11 +214,13 @@ pub(crate) fn prepare_definition_update(new: &mut Value, old: &Value, endpoint: 
     }
 }
 
-/// Marks a definition that is being deleted.
+/// Marks a definition that is being deleted: it waits for its instances.
 pub(crate) fn mark_terminating(crd: &mut Value, now: Timestamp) {
-    if !meta::finalizers(crd).any(|f| f == FINALIZER) {
-        return;
+    let mut finalizers: Vec<String> = meta::finalizers(crd).map(str::to_owned).collect();
+    if !finalizers.iter().any(|f| f == FINALIZER) {
+        finalizers.push(FINALIZER.into());
     }
+    meta::metadata_mut(crd).insert("finalizers".into(), json!(finalizers));
     let mut conditions = crd["status"]["conditions"]
         .as_array()
         .cloned()

@@ -1,6 +1,6 @@
 //! The file of the store: how it is made, opened, checked and read.
 
-use crate::body::{DICTIONARY, Stored};
+use crate::body::{Stored, dictionary};
 use crate::change::{Key, Version};
 use crate::disk::error::StoreError;
 use crate::disk::seal::{SEAL, seal, sealed, unsealed};
@@ -100,7 +100,7 @@ pub(super) fn initialise(database: &Database) -> Result<(), redb::Error> {
         let first = Memory::new().version();
         about.insert(FORMAT, &*sealed(FORMAT, &FORMAT_MAX.to_le_bytes()))?;
         about.insert(VERSION, &*sealed(VERSION, &first.to_le_bytes()))?;
-        about.insert(PACKED_WITH, &*sealed(PACKED_WITH, DICTIONARY))?;
+        about.insert(PACKED_WITH, &*sealed(PACKED_WITH, dictionary()))?;
     }
     transaction.commit()?;
     Ok(())
@@ -120,12 +120,12 @@ pub(super) fn load(path: &Path, database: &Database) -> Result<Memory, StoreErro
         });
     }
     let version = number(path, &about, VERSION)?;
-    let dictionary = value(path, &about, PACKED_WITH)?.unwrap_or_default();
+    let packed_with = value(path, &about, PACKED_WITH)?.unwrap_or_default();
     let objects = transaction
         .open_table(OBJECTS)
         .map_err(|e| read(e.into()))?;
-    let objects = bodies(path, &objects, &dictionary, version)?;
-    if dictionary != DICTIONARY {
+    let objects = bodies(path, &objects, &packed_with, version)?;
+    if packed_with != dictionary() {
         repack(database, &objects).map_err(|source| StoreError::write(path, source))?;
     }
     Ok(Memory::restore(version, objects))
@@ -134,7 +134,7 @@ pub(super) fn load(path: &Path, database: &Database) -> Result<Memory, StoreErro
 fn bodies(
     path: &Path,
     table: &impl ReadableTable<(&'static str, &'static str, &'static str), &'static [u8]>,
-    dictionary: &[u8],
+    packed_with: &[u8],
     version: Version,
 ) -> Result<Vec<(Key, Stored)>, StoreError> {
     let read = |source: redb::StorageError| StoreError::read(path, source.into());
@@ -144,10 +144,10 @@ fn bodies(
         let (resource, namespace, name) = key.value();
         let key = Key::new(resource, namespace, name);
         let stored = body(&key, record.value()).and_then(|body| {
-            if dictionary == DICTIONARY {
+            if packed_with == dictionary() {
                 Stored::from_bytes(body)
             } else {
-                Stored::from_foreign(body, dictionary)
+                Stored::from_foreign(body, packed_with)
             }
         });
         match stored {
@@ -197,7 +197,7 @@ fn repack(database: &Database, objects: &[(Key, Stored)]) -> Result<(), redb::Er
             table.insert(parts, &*record(key, stored))?;
         }
         let mut about = transaction.open_table(ABOUT)?;
-        about.insert(PACKED_WITH, &*sealed(PACKED_WITH, DICTIONARY))?;
+        about.insert(PACKED_WITH, &*sealed(PACKED_WITH, dictionary()))?;
     }
     transaction.commit()?;
     Ok(())

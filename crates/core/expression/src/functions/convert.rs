@@ -56,6 +56,11 @@ pub(super) fn call<'a>(name: &str, args: &[Val<'a>]) -> Answer<'a> {
 }
 
 fn fail(value: &Val<'_>, to: &str) -> String {
+    match (value, to) {
+        (Val::Uint(_) | Val::Double(_), "int") => return "integer overflow".into(),
+        (Val::Int(_) | Val::Double(_), "uint") => return "unsigned integer overflow".into(),
+        _ => {}
+    }
     format!(
         "type conversion error from '{}' to '{to}'",
         value.type_name()

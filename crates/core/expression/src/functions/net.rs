@@ -38,31 +38,36 @@ fn parse_ip(text: &str) -> Result<IpAddr, Failure> {
             Err(format!("IPv4-mapped IPv6 address {text:?} is not allowed"))
         }
         Ok(ip) => Ok(ip),
-        Err(_) => Err(format!(
-            "IP Address {text:?} parse error during conversion from string: \
-             ParseAddr({text:?}): unable to parse IP"
-        )),
+        Err(_) => {
+            let digits = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+            let short = digits && matches!(text.matches('.').count(), 1 | 2);
+            let why = if short {
+                "IPv4 address too short"
+            } else {
+                "unable to parse IP"
+            };
+            Err(format!(
+                "IP Address {text:?} parse error during conversion from string: \
+                 ParseAddr({text:?}): {why}"
+            ))
+        }
     }
 }
 
 fn parse_cidr(text: &str) -> Result<(IpAddr, u8), Failure> {
-    let fail = || {
+    let fail = |why: &str| {
         format!(
-            "network address parse error during conversion from string: \
-             netip.ParsePrefix({text:?}): no '/'"
+            "network address parse error during conversion from string: network address parse \
+             error during conversion from string: netip.ParsePrefix({text:?}): {why}"
         )
     };
-    let (address, bits) = text.split_once('/').ok_or_else(fail)?;
+    let (address, bits) = text.split_once('/').ok_or_else(|| fail("no '/'"))?;
     let ip = parse_ip(address)?;
     let max = if ip.is_ipv4() { 32 } else { 128 };
     let canonical = bits == "0" || !bits.starts_with(['0', '+']);
     let bits = bits.parse::<u8>().ok().filter(|n| *n <= max && canonical);
-    bits.map(|bits| (ip, bits)).ok_or_else(|| {
-        format!(
-            "network address parse error during conversion from string: \
-             netip.ParsePrefix({text:?}): prefix length out of range"
-        )
-    })
+    bits.map(|bits| (ip, bits))
+        .ok_or_else(|| fail("prefix length out of range"))
 }
 
 fn of_ip<'a>(name: &str, ip: IpAddr) -> Answer<'a> {

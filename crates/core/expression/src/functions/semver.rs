@@ -23,7 +23,7 @@ pub(super) fn call<'a>(name: &str, args: &[Val<'a>]) -> Answer<'a> {
             "isSemver" => Ok(Val::Bool(parsed.is_some())),
             "semver" => match parsed {
                 Some(version) => Ok(Val::library(Library::Semver(version))),
-                None => Err(format!("invalid semantic version: {}", &**text)),
+                None => Err("No Major.Minor.Patch elements found".into()),
             },
             _ => return None,
         });

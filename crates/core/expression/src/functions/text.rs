@@ -138,7 +138,7 @@ pub(super) fn pattern<'a>(
     args: &[Val<'a>],
 ) -> Result<Val<'a>, Failure> {
     let [Val::Text(text), Val::Text(pattern), rest @ ..] = args else {
-        return Err(NO_OVERLOAD.into());
+        return Err(format!("{NO_OVERLOAD}: {name}"));
     };
     with.charge((text.len() as u64 / 10 + 1) * (pattern.len() as u64 / 4 + 1))?;
     let made: Regex;

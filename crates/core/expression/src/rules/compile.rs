@@ -180,9 +180,12 @@ impl Compiler<'_> {
 fn compile_rule(source: &str, variables: &[(&str, Type)]) -> Result<Program, String> {
     let program = Program::compile_typed(source, variables);
     let program = program.map_err(|why| format!("compilation failed: {why}"))?;
-    match program.result() {
-        Type::Bool => Ok(program),
-        _ => Err("cel expression must evaluate to a bool".into()),
+    if !matches!(program.result(), Type::Bool) {
+        return Err("cel expression must evaluate to a bool".into());
+    }
+    match program.impossible() {
+        Some(why) => Err(format!("program instantiation failed: {why}")),
+        None => Ok(program),
     }
 }
 
