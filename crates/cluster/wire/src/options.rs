@@ -70,7 +70,8 @@ impl ListOptions {
             limit: number("limit")?.unwrap_or(0),
             continue_token: text("continue"),
             send_initial_events: query.flag("sendInitialEvents"),
-            label_selector: label_selector(&text("labelSelector"))?,
+            label_selector: LabelSelector::parse(&text("labelSelector"))
+                .map_err(ApiError::bad_request)?,
             field_selector: FieldSelector::parse(&text("fieldSelector"))
                 .map_err(ApiError::bad_request)?,
         };
@@ -140,11 +141,6 @@ impl ListOptions {
         }
         faults
     }
-}
-
-fn label_selector(text: &str) -> Result<LabelSelector, ApiError> {
-    LabelSelector::parse(text)
-        .map_err(|why| ApiError::bad_request(format!("unable to parse requirement: {why}")))
 }
 
 /// Options of a get.
