@@ -336,9 +336,9 @@ impl<'t> Decoder<'t> {
         old: Option<Value>,
     ) -> Result<Value, DecodeError> {
         reader.open()?;
-        let mut map = match old {
-            Some(Value::Object(map)) => map,
-            _ => Map::new(),
+        let (mut map, fresh) = match old {
+            Some(Value::Object(map)) => (map, false),
+            _ => (Map::new(), true),
         };
         let mut seen = 0_u128;
         let mut first = true;
@@ -349,21 +349,22 @@ impl<'t> Decoder<'t> {
                 continue;
             };
             let here = at.field(ty, field);
-            let bit = 1_u128.checked_shl(index as u32).unwrap_or(0);
-            let mut old = None;
-            if seen & bit != 0 {
+            let again = seen & bit(index) != 0;
+            if again {
                 self.note("duplicate", &here);
-                old = map.remove(&field.name);
-            } else if !map.is_empty() {
-                old = map.remove(&field.name);
             }
-            seen |= bit;
+            seen |= bit(index);
+            let old = if again || !fresh {
+                map.remove(&field.name)
+            } else {
+                None
+            };
             let value = self.value(Source::Text(reader), &field.shape, &here, old)?;
             if !is_left_out(field, &value) {
                 map.insert(field.name.clone(), value);
             }
         }
-        complete(&mut map, ty);
+        complete(&mut map, ty, seen);
         Ok(Value::Object(map))
     }
 
@@ -374,15 +375,17 @@ impl<'t> Decoder<'t> {
         at: &At<'_>,
     ) -> Result<Value, DecodeError> {
         let mut fault = None;
+        let mut seen = 0_u128;
         let mut renamed: Vec<(String, Value)> = Vec::new();
         map.retain(|key, slot| {
             if fault.is_some() {
                 return false;
             }
-            let Some((_, field)) = self.find(ty, key) else {
+            let Some((index, field)) = self.find(ty, key) else {
                 self.note("unknown", &at.key(key));
                 return false;
             };
+            seen |= bit(index);
             let source = Source::Tree(std::mem::take(slot));
             match self.value(source, &field.shape, &at.field(ty, field), None) {
                 Ok(value) if *key != field.name => {
@@ -404,7 +407,7 @@ impl<'t> Decoder<'t> {
             return Err(error);
         }
         map.extend(renamed);
-        complete(&mut map, ty);
+        complete(&mut map, ty, seen);
         Ok(Value::Object(map))
     }
 
@@ -418,26 +421,26 @@ impl<'t> Decoder<'t> {
         match source {
             Source::Text(reader) => {
                 reader.open()?;
-                let mut map = match old {
-                    Some(Value::Object(map)) => map,
-                    _ => Map::new(),
+                let (mut map, fresh) = match old {
+                    Some(Value::Object(map)) => (map, false),
+                    _ => (Map::new(), true),
                 };
-                let before = !map.is_empty();
-                let mut keys = Vec::new();
+                let mut before = Vec::new();
                 let mut first = true;
                 while let Some(key) = reader.next_key(&mut first)? {
                     let here = at.key(&key);
-                    let again = if before {
-                        let again = keys.contains(&key);
-                        keys.push(key.clone());
-                        again
-                    } else {
+                    let again = if fresh {
                         map.contains_key(key.as_ref())
+                    } else {
+                        before.contains(&key)
                     };
                     if again {
                         self.note("duplicate", &here);
                     }
                     let value = self.value(Source::Text(reader), elem, &here, None)?;
+                    if !fresh {
+                        before.push(key.clone());
+                    }
                     map.insert(key.into_owned(), value);
                 }
                 Ok(Value::Object(map))
@@ -489,13 +492,18 @@ impl<'t> Decoder<'t> {
 }
 
 // Adds what Go prints even for fields that were not given.
-fn complete(map: &mut Map<String, Value>, ty: &StructType) {
+fn complete(map: &mut Map<String, Value>, ty: &StructType, seen: u128) {
     for (index, zero) in &ty.always {
-        let name = &ty.fields[*index].name;
-        if !map.contains_key(name) {
-            map.insert(name.clone(), zero.clone());
+        if seen & bit(*index) == 0 {
+            let name = ty.fields[*index].name.clone();
+            map.entry(name).or_insert_with(|| zero.clone());
         }
     }
+}
+
+// No struct has more than 128 fields, as a test of the table shows.
+fn bit(index: usize) -> u128 {
+    1_u128.checked_shl(index as u32).unwrap_or(0)
 }
 
 // Whether Go prints the field at all.

@@ -31,8 +31,8 @@ mod time;
 
 pub use decode::{DecodeError, Decoded, decode, decode_json, decode_object_meta};
 pub use order::to_json;
-pub use stored::store;
 pub use protobuf::{decode_protobuf, unwrap_protobuf};
+pub use stored::store;
 
 use model::GroupVersionKind;
 

@@ -56,10 +56,14 @@ fn descend(table: &Table, value: &mut Value, shape: &Shape) {
     match (&shape.kind, value) {
         (Kind::Struct(id), Value::Object(map)) => structure(table, map, table.get(*id)),
         (Kind::List(elem), Value::Array(list)) => {
-            list.iter_mut().for_each(|entry| descend(table, entry, elem));
+            for entry in list {
+                descend(table, entry, elem);
+            }
         }
         (Kind::Map(elem), Value::Object(map)) => {
-            map.values_mut().for_each(|entry| descend(table, entry, elem));
+            for entry in map.values_mut() {
+                descend(table, entry, elem);
+            }
         }
         _ => {}
     }

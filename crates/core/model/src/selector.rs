@@ -264,7 +264,12 @@ impl Parser {
         }
         loop {
             match self.peek() {
-                Token::Word(_) | Token::Symbol("!") => requirements.push(self.requirement()?),
+                Token::Word(_) | Token::Symbol("!") => {
+                    let requirement = self.requirement();
+                    requirements.push(
+                        requirement.map_err(|why| format!("unable to parse requirement: {why}"))?,
+                    );
+                }
                 other => {
                     return Err(format!(
                         "found '{}', expected: !, identifier, or 'end of string'",
@@ -306,6 +311,15 @@ impl Parser {
             Token::Word(word) => word,
             other => return Err(format!("found '{}', expected: identifier", other.show())),
         };
+        let faults = names::qualified_name(&key);
+        if !faults.is_empty() {
+            // The key is checked before it has a path.
+            let shown = crate::field::go_quote(&key);
+            return Err(format!(
+                "<nil>: Invalid value: {shown}: {}",
+                faults.join("; ")
+            ));
+        }
         let plain = matches!(self.peek(), Token::End | Token::Symbol(","));
         if negated || plain {
             let op = if negated {
@@ -352,6 +366,10 @@ impl Parser {
                 Token::Word(word) => {
                     values.insert(word);
                     last_was_word = true;
+                    let next = self.peek();
+                    if !matches!(next, Token::Symbol("," | ")")) {
+                        return Err(format!("found '{}', expected: ',' or ')'", next.show()));
+                    }
                 }
                 Token::Symbol(",") => {
                     if !last_was_word {
@@ -365,7 +383,18 @@ impl Parser {
                     }
                     break;
                 }
-                other => return Err(format!("found '{}', expected: ',', or ')'", other.show())),
+                other if values.is_empty() => {
+                    return Err(format!(
+                        "found '{}', expected: ',', ')' or identifier",
+                        other.show()
+                    ));
+                }
+                other => {
+                    return Err(format!(
+                        "found '{}', expected: ',', or identifier",
+                        other.show()
+                    ));
+                }
             }
         }
         Requirement::checked(key, op, values)
@@ -488,7 +517,16 @@ mod tests {
         );
         assert_eq!(
             LabelSelector::parse("a in b").unwrap_err(),
-            "found 'b' expected: '('"
+            "unable to parse requirement: found 'b' expected: '('"
+        );
+        assert_eq!(
+            LabelSelector::parse("a in (b").unwrap_err(),
+            "unable to parse requirement: found '', expected: ',' or ')'"
+        );
+        assert!(
+            LabelSelector::parse("-a=b").unwrap_err().starts_with(
+                "unable to parse requirement: <nil>: Invalid value: \"-a\": name part"
+            )
         );
         assert_eq!(
             LabelSelector::parse("a,").unwrap_err(),
