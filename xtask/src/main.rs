@@ -1,7 +1,14 @@
 //! Chores of the project: `cargo xtask <chore>`. One file or folder per chore.
 
+mod bench;
+mod demo;
 mod generate;
 mod real;
+mod record;
+mod run;
+mod sandbox;
+mod test;
+mod tidy;
 
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
@@ -20,17 +27,32 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Chore {
+    /// Show what the embedded cluster does, in half a minute and without a cluster
+    Demo,
+    /// Everything that must be green before a commit: formatting, lints, layers, tests
+    Test(test::Arguments),
+    /// Check that crates keep to their layers and modules say what they are for
+    Tidy,
+    /// Measure our API server beside a real one (needs Go for the real one)
+    Bench(bench::Arguments),
     /// Rebuild generated files from a real API server
     Generate(generate::Arguments),
     /// Run a real Kubernetes control plane beside ours
     #[command(subcommand)]
     Real(real::Command),
+    /// Record the answers of a real API server to every case
+    Record(record::Arguments),
 }
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
+        Chore::Demo => demo::run(),
+        Chore::Test(arguments) => test::run(&arguments),
+        Chore::Tidy => tidy::run(),
+        Chore::Bench(arguments) => bench::run(&arguments),
         Chore::Generate(arguments) => generate::run(&arguments),
         Chore::Real(command) => real::run(command),
+        Chore::Record(arguments) => record::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,6 +2,9 @@
 
 mod down;
 mod env;
+pub(crate) mod plane;
+pub(crate) mod sessions;
+mod test;
 mod up;
 
 use crate::Outcome;
@@ -15,6 +18,8 @@ pub(crate) enum Command {
     Down,
     /// Print shell lines that point kubectl at it: `eval "$(cargo xtask real env)"`
     Env,
+    /// Compare a server with a real one: recordings, kubectl and helm sessions
+    Test(test::Arguments),
 }
 
 pub(crate) fn run(command: Command) -> Outcome {
@@ -22,6 +27,7 @@ pub(crate) fn run(command: Command) -> Outcome {
         Command::Up(arguments) => up::run(&arguments),
         Command::Down => down::run(),
         Command::Env => env::run(),
+        Command::Test(arguments) => test::run(&arguments),
     }
 }
 

@@ -29,8 +29,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         apiserver_flags: arguments.apiserver_flag.clone(),
     };
     let plane = ControlPlane::start(&options)?;
-    let lines: String = plane.ids().iter().map(|id| format!("{id}\n")).collect();
-    fs::write(super::ids_file(), lines)?;
+    let ids: Vec<String> = plane.ids().iter().map(u32::to_string).collect();
+    fs::write(super::ids_file(), ids.join("\n"))?;
     fs::write(
         super::folder().join("programs"),
         plane.programs.display().to_string(),

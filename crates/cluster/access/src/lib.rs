@@ -22,6 +22,7 @@ pub mod rbac;
 pub mod review;
 pub mod rule;
 pub mod serviceaccount;
+pub mod tokenrequest;
 
 pub use aggregate::{RoleChange, aggregate};
 pub use authn::{Tokens, bearer, certificate_user, unauthorized};

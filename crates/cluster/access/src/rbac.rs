@@ -96,6 +96,8 @@ struct Subject {
     kind: String,
     name: String,
     namespace: String,
+    /// Why a request by this subject is allowed, ready to be told.
+    reason: String,
 }
 
 #[derive(Debug)]
@@ -220,11 +222,10 @@ impl Rbac {
         ];
         for (namespace, scope) in scopes {
             let Some(scope) = scope else { continue };
-            for (name, binding) in scope.bindings_of(a.user) {
+            for (_, binding) in scope.bindings_of(a.user) {
                 match self.rules(&binding.role_kind, &binding.role_name, namespace) {
                     Ok(rules) if rules.iter().any(|rule| rule.allows(a)) => {
-                        let source = binding.describe(name, namespace, a.user);
-                        return Decision::Allow(format!("RBAC: allowed by {source}"));
+                        return Decision::Allow(binding.reason(namespace, a.user));
                     }
                     Ok(_) => {}
                     Err(role) => {
@@ -298,7 +299,7 @@ impl Rbac {
 impl Scope {
     fn bind(&mut self, name: &str, namespace: &str, object: &Value) {
         self.unbind(name, namespace);
-        let binding = Binding::read(object);
+        let binding = Binding::read(name, namespace, object);
         for subject in &binding.subjects {
             if let Some((index, key)) = self.index(subject, namespace) {
                 index.entry(key).or_default().insert(name.into());
@@ -387,7 +388,20 @@ impl Subject {
 }
 
 impl Binding {
-    fn read(object: &Value) -> Self {
+    fn read(name: &str, namespace: &str, object: &Value) -> Self {
+        let (role_kind, role_name) = (
+            meta::text_at(object, "/roleRef/kind"),
+            meta::text_at(object, "/roleRef/name"),
+        );
+        let shown = if namespace.is_empty() {
+            format!("ClusterRoleBinding {}", go_quote(name))
+        } else {
+            format!("RoleBinding {}", go_quote(&format!("{name}/{namespace}")))
+        };
+        let allowed_by = format!(
+            "RBAC: allowed by {shown} of {role_kind} {} to",
+            go_quote(role_name)
+        );
         let subject = |s: &Value| {
             let text = |field| {
                 s.get(field)
@@ -395,32 +409,26 @@ impl Binding {
                     .unwrap_or("")
                     .to_owned()
             };
-            Subject {
+            let mut subject = Subject {
                 kind: text("kind"),
                 name: text("name"),
                 namespace: text("namespace"),
-            }
+                reason: String::new(),
+            };
+            subject.reason = format!("{allowed_by} {}", subject.describe(namespace));
+            subject
         };
         Self {
-            role_kind: meta::text_at(object, "/roleRef/kind").into(),
-            role_name: meta::text_at(object, "/roleRef/name").into(),
+            role_kind: role_kind.into(),
+            role_name: role_name.into(),
             subjects: meta::entries(object, "/subjects").map(subject).collect(),
         }
     }
 
-    fn describe(&self, name: &str, namespace: &str, user: &User) -> String {
-        let subject = self.subjects.iter().find(|s| s.applies(user, namespace));
-        let subject = subject.map(|s| s.describe(namespace)).unwrap_or_default();
-        let binding = if namespace.is_empty() {
-            format!("ClusterRoleBinding {}", go_quote(name))
-        } else {
-            format!("RoleBinding {}", go_quote(&format!("{name}/{namespace}")))
-        };
-        format!(
-            "{binding} of {} {} to {subject}",
-            self.role_kind,
-            go_quote(&self.role_name)
-        )
+    fn reason(&self, namespace: &str, user: &User) -> String {
+        let mut subjects = self.subjects.iter();
+        let subject = subjects.find(|s| s.applies(user, namespace));
+        subject.map(|s| s.reason.clone()).unwrap_or_default()
     }
 }
 

@@ -5,6 +5,10 @@
 
 use crate::rbac::Attributes;
 use model::{Value, field::go_quote, json};
+use std::collections::BTreeMap;
+
+/// The largest rule that is taken apart to see which of its permissions are held.
+pub const ATOMS_MAX: usize = 10_000;
 
 /// A `PolicyRule` of a Role or ClusterRole.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,7 +73,19 @@ impl Rule {
             && (self.names.is_empty() || has(&self.names, a.name))
     }
 
-    /// Whether the rule grants everything `part` does; `part` has one value in each list at most.
+    /// How many single permissions the rule stands for.
+    fn size(&self) -> usize {
+        let resources = [&self.groups, &self.resources, &self.verbs];
+        let product = |lists: &[&Vec<String>]| {
+            lists
+                .iter()
+                .fold(1_usize, |n, list| n.saturating_mul(list.len()))
+        };
+        let named = product(&resources).saturating_mul(self.names.len().max(1));
+        named.saturating_add(product(&[&self.urls, &self.verbs]))
+    }
+
+    /// Whether the rule alone grants everything `part` does.
     fn covers(&self, part: &Self) -> bool {
         let each = |set: &[String], parts: &[String]| parts.iter().all(|p| has_or_star(set, p));
         each(&self.verbs, &part.verbs)
@@ -168,28 +184,36 @@ pub fn quoted_list(values: &[String]) -> String {
 
 /// Says which permissions of `wanted` no rule of `held` grants, as people read them.
 ///
-/// Sorted, with the verbs of one resource put together; empty when everything is covered.
+/// Sorted, with the verbs of one resource put together; empty when everything is covered. A rule
+/// that stands for more than [`ATOMS_MAX`] single permissions must be covered by one rule at once.
 pub fn missing(held: &[&Rule], wanted: &[Rule]) -> Vec<String> {
-    let mut atoms = Vec::new();
+    let mut merged: BTreeMap<Rule, Vec<String>> = BTreeMap::new();
+    let mut texts = Vec::new();
     for rule in wanted {
+        if held.iter().any(|own| own.covers(rule)) {
+            continue;
+        }
+        if rule.size() > ATOMS_MAX {
+            texts.push(rule.compact());
+            continue;
+        }
+        let mut atoms = Vec::new();
         rule.atoms(&mut atoms);
-    }
-    atoms.retain(|atom| !held.iter().any(|own| own.covers(atom)));
-    let mut merged: Vec<Rule> = Vec::new();
-    for atom in atoms {
-        let same = merged.iter_mut().find(|m| {
-            atom.urls.is_empty()
-                && m.urls.is_empty()
-                && m.groups == atom.groups
-                && m.resources == atom.resources
-                && m.names == atom.names
-        });
-        match same {
-            Some(rule) => rule.verbs.extend(atom.verbs),
-            None => merged.push(atom),
+        atoms.retain(|atom| !held.iter().any(|own| own.covers(atom)));
+        for mut atom in atoms {
+            if atom.urls.is_empty() {
+                let verbs = std::mem::take(&mut atom.verbs);
+                merged.entry(atom).or_default().extend(verbs);
+            } else {
+                texts.push(atom.compact());
+            }
         }
     }
-    let mut texts: Vec<String> = merged.iter().map(Rule::compact).collect();
+    texts.extend(
+        merged
+            .into_iter()
+            .map(|(rule, verbs)| Rule { verbs, ..rule }.compact()),
+    );
     texts.sort();
     texts.dedup();
     texts
@@ -250,6 +274,22 @@ mod tests {
                 {NonResourceURLs:["/x"], Verbs:["get"]}
                 {NonResourceURLs:["/y"], Verbs:["get"]}"#]],
         );
+    }
+
+    #[test]
+    fn a_monstrous_rule_is_not_taken_apart() {
+        let many: Vec<String> = (0..200).map(|i| format!("x{i}")).collect();
+        let rule = json!([{"apiGroups": many, "resources": many, "verbs": many}]);
+        let wanted: Vec<Rule> = rule.as_array().unwrap().iter().map(Rule::read).collect();
+        assert_eq!(missing(&[], &wanted), [wanted[0].compact()]);
+        let star = || vec!["*".to_owned()];
+        let all = Rule {
+            groups: star(),
+            resources: star(),
+            verbs: star(),
+            ..Rule::default()
+        };
+        assert!(missing(&[&all], &wanted).is_empty());
     }
 
     #[test]

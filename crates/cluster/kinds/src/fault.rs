@@ -116,19 +116,17 @@ impl Faults {
         }
     }
 
-    /// The value is none of `supported`, which is printed sorted.
+    /// The value is none of `supported`, which is printed as it stands.
     pub(crate) fn unsupported(
         &mut self,
         spot: &Spot<'_>,
         value: impl Into<Value>,
         supported: &[&str],
     ) {
-        let mut supported = supported.to_vec();
-        supported.sort_unstable();
         self.push(FieldError::not_supported(
             &spot.path(),
             &value.into(),
-            &supported,
+            supported,
         ));
     }
 
@@ -161,6 +159,22 @@ impl Faults {
     pub(crate) fn non_negative(&mut self, spot: &Spot<'_>, value: i64) {
         if value < 0 {
             self.invalid(spot, value, "must be greater than or equal to 0");
+        }
+    }
+
+    /// The text must be one of `supported`; an empty one is missing.
+    pub(crate) fn one_of(&mut self, spot: &Spot<'_>, text: &str, supported: &[&str]) {
+        match text {
+            "" => self.required(spot, ""),
+            text if supported.contains(&text) => {}
+            text => self.unsupported(spot, text, supported),
+        }
+    }
+
+    /// The text, when there is one, must be one of `supported`.
+    pub(crate) fn maybe_one_of(&mut self, spot: &Spot<'_>, value: &Value, supported: &[&str]) {
+        if let Some(text) = value.as_str().filter(|text| !supported.contains(text)) {
+            self.unsupported(spot, text, supported);
         }
     }
 

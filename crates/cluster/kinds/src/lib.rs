@@ -12,11 +12,35 @@
 //! Every kind is one row of `rules`; a kind without a row has no rules of its own.
 
 pub mod catalog;
+mod autoscaler;
+mod batch;
+mod budget;
+mod claim;
+mod cluster;
 mod config;
+mod diff;
+mod endpoints;
+mod event;
 mod fault;
 mod fields;
+mod go;
 mod metadata;
+mod network;
+mod pod;
+mod policy;
+mod quota;
+mod rbac;
+mod registration;
+mod resources;
 mod rules;
+mod scheduling;
+mod selector;
+pub mod service;
+mod storage;
+mod syntax;
+mod volume;
+mod webhook;
+mod workload;
 
 pub use metadata::{validate_metadata, validate_metadata_update};
 
@@ -76,7 +100,9 @@ pub fn default(gvk: &GroupVersionKind, object: &mut Value) {
 /// Does what a create does to an object before it is validated.
 pub fn prepare_create(gvk: &GroupVersionKind, object: &mut Value, fresh: &Fresh<'_>) {
     let rules = rules::of(gvk);
-    if let Some(status) = rules.status {
+    if let Some(status) = rules.status.filter(|_| !rules.keeps_new_status) {
+        let old = gvk.group == "autoscaling" && gvk.version == "v1";
+        let status = if old { autoscaler::OLD_STATUS } else { status };
         set(object, "status", zero_status(status));
     }
     if !rules.generation.is_empty() {
@@ -170,7 +196,8 @@ pub fn validate_create(gvk: &GroupVersionKind, object: &Value) -> Vec<FieldError
     faults.into_list()
 }
 
-/// Finds the faults of an update, those of its metadata aside.
+/// Finds the faults of an update. Kinds that are built in check the metadata here once more, as the
+/// API server does: its answers name such faults twice.
 pub fn validate_update(
     gvk: &GroupVersionKind,
     new: &Value,
@@ -178,7 +205,17 @@ pub fn validate_update(
     endpoint: Endpoint,
 ) -> Vec<FieldError> {
     let mut faults = Faults::default();
-    (rules::of(gvk).check_update)(new, old, endpoint, &mut faults);
+    let rules = rules::of(gvk);
+    if rules::is_built_in(gvk) {
+        metadata::check_update(new, old, &mut faults);
+        metadata::check_kube_finalizers(new, &mut faults);
+    }
+    if rules.rechecks && endpoint == Endpoint::Main {
+        let namespaced = !meta::namespace(old).is_empty();
+        metadata::check(new, namespaced, rules.name, &mut faults);
+        metadata::check_kube_finalizers(new, &mut faults);
+    }
+    (rules.check_update)(new, old, endpoint, &mut faults);
     faults.into_list()
 }
 
@@ -255,6 +292,14 @@ pub fn default_grace_seconds(gvk: &GroupVersionKind, object: &Value) -> Option<i
 pub fn convert(object: &mut Value, from: &GroupVersionKind, to: &GroupVersionKind) {
     if from == to {
         return;
+    }
+    match (from.group.as_str(), to.group.as_str(), to.kind.as_str()) {
+        ("autoscaling", "autoscaling", "HorizontalPodAutoscaler") => {
+            autoscaler::convert(object, &from.version, &to.version);
+        }
+        ("", "events.k8s.io", "Event") => event::to_new(object),
+        ("events.k8s.io", "", "Event") => event::to_core(object),
+        _ => {}
     }
     set(object, "apiVersion", to.api_version());
 }

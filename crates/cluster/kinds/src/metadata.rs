@@ -1,7 +1,7 @@
 //! Checks the metadata that every object has: name, namespace, labels, annotations, owners.
 
 use crate::fault::{Faults, Spot};
-use crate::fields::{entries, flag, get, list, number, text, texts};
+use crate::fields::{flag, get, list, number, text, texts};
 use crate::rules::{self, Name};
 use model::{FieldError, GroupVersionKind, Value, meta, names};
 
@@ -15,12 +15,17 @@ pub fn validate_metadata(
 ) -> Vec<FieldError> {
     let mut faults = Faults::default();
     check(object, namespaced, rules::of(gvk).name, &mut faults);
+    if rules::is_built_in(gvk) {
+        check_kube_finalizers(object, &mut faults);
+    }
     faults.into_list()
 }
 
-/// Finds the faults in the metadata of an update.
+/// Finds the faults in the metadata of an update that are the same for all kinds.
 pub fn validate_metadata_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut faults = Faults::default();
+    let namespaced = !meta::namespace(old).is_empty();
+    check(new, namespaced, Name::Segment, &mut faults);
     check_update(new, old, &mut faults);
     faults.into_list()
 }
@@ -106,9 +111,9 @@ fn check_owners(metadata: &Value, faults: &mut Faults) {
         let name = format!("{}/{}", text(owner, "kind"), text(owner, "name"));
         match &controller {
             None => controller = Some(name),
-            Some(first) => faults.invalid(
+            Some(first) => faults.invalid_shown(
                 spot,
-                get(metadata, "ownerReferences").clone(),
+                &show_owners(list(metadata, "ownerReferences")),
                 &format!(
                     "Only one reference can have Controller set to true. Found \"true\" in \
                      references for {first} and {name}"
@@ -116,6 +121,34 @@ fn check_owners(metadata: &Value, faults: &mut Faults) {
             ),
         }
     }
+}
+
+// Owners in the field order of their struct.
+fn show_owners(owners: &[Value]) -> String {
+    let fields = [
+        "apiVersion",
+        "kind",
+        "name",
+        "uid",
+        "controller",
+        "blockOwnerDeletion",
+    ];
+    let shown: Vec<String> = owners
+        .iter()
+        .map(|owner| {
+            let parts: Vec<String> = fields
+                .iter()
+                .enumerate()
+                .filter(|(index, field)| *index < 4 || !get(owner, field).is_null())
+                .map(|(index, field)| match get(owner, field) {
+                    Value::Null if index < 4 => format!("\"{field}\":\"\""),
+                    value => format!("\"{field}\":{value}"),
+                })
+                .collect();
+            format!("{{{}}}", parts.join(","))
+        })
+        .collect();
+    format!("[{}]", shown.join(","))
 }
 
 fn check_owner(owner: &Value, spot: &Spot<'_>, faults: &mut Faults) {
@@ -245,7 +278,19 @@ fn check_no_new_finalizers(new: &Value, old: &Value, faults: &mut Faults) {
     );
 }
 
-/// Whether a map field of the object has an entry.
-pub(crate) fn has_entry(object: &Value, field: &str, key: &str) -> bool {
-    entries(get(object, "metadata"), field).any(|(k, _)| k == key)
+/// Finds finalizers that are neither qualified nor one of the three known ones.
+pub(crate) fn check_kube_finalizers(object: &Value, faults: &mut Faults) {
+    let spot = &Spot::of("metadata.finalizers");
+    for (index, finalizer) in texts(get(object, "metadata"), "finalizers").enumerate() {
+        check_kube_finalizer(finalizer, &spot.index(index), faults);
+    }
+}
+
+/// Finds a finalizer that is neither qualified nor one of the three known ones.
+pub(crate) fn check_kube_finalizer(finalizer: &str, spot: &Spot<'_>, faults: &mut Faults) {
+    let known = matches!(finalizer, "kubernetes" | "orphan" | "foregroundDeletion");
+    if !finalizer.contains('/') && !known {
+        let message = "name is neither a standard finalizer name nor is it fully qualified";
+        faults.invalid(spot, finalizer, message);
+    }
 }

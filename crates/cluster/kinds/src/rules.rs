@@ -1,7 +1,11 @@
 //! One table row per built-in kind: which functions and plain facts make it special.
 
 use crate::fault::Faults;
-use crate::{Endpoint, Fresh, ScaleInfo};
+use crate::{
+    Endpoint, Fresh, ScaleInfo, autoscaler, batch, budget, claim, cluster, config, endpoints,
+    event, network, pod, policy, quota, rbac, registration, scheduling, service, storage, volume,
+    webhook, workload,
+};
 use model::{GroupVersionKind, Value, names};
 
 /// What is special about one kind. [`PLAIN`] is a kind without anything special.
@@ -29,6 +33,10 @@ pub(crate) struct Rules {
     pub(crate) generation: &'static [&'static str],
     /// What the status endpoint keeps of the metadata.
     pub(crate) status_keeps: Keeps,
+    /// Whether a new object may bring its status along.
+    pub(crate) keeps_new_status: bool,
+    /// Whether an update checks the metadata of the new object once more.
+    pub(crate) rechecks: bool,
     /// Whether a PUT of a missing object creates it.
     pub(crate) create_on_update: bool,
     /// Whether a PUT may leave out the resource version.
@@ -36,6 +44,9 @@ pub(crate) struct Rules {
     /// Where replicas are, for kinds with a scale endpoint.
     pub(crate) scale: Option<ScaleInfo>,
 }
+
+/// The generation of kinds that have one which never moves.
+pub(crate) const FIXED: &[&str] = &[""];
 
 /// What a status update keeps of the old metadata.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,8 +68,6 @@ pub(crate) enum Name {
     Subdomain,
     /// RFC 1123 label.
     Label,
-    /// RFC 1035 label.
-    Label1035,
     /// URL path segment.
     Segment,
     /// A rule of the kind's own; the flag says that the text is only a prefix.
@@ -78,7 +87,6 @@ impl Name {
         match self {
             Self::Subdomain => names::dns1123_subdomain(text),
             Self::Label => names::dns1123_label(text),
-            Self::Label1035 => names::dns1035_label(text),
             Self::Segment => segment(name, prefix),
             Self::Own(rule) => rule(name, prefix),
         }
@@ -117,6 +125,8 @@ pub(crate) const PLAIN: Rules = Rules {
     status: None,
     generation: &[],
     status_keeps: Keeps::Nothing,
+    keeps_new_status: false,
+    rechecks: false,
     create_on_update: false,
     unconditional: true,
     scale: None,
@@ -124,10 +134,121 @@ pub(crate) const PLAIN: Rules = Rules {
 
 static PLAIN_ROW: Rules = PLAIN;
 
-/// The row of a kind; [`PLAIN`] for kinds that are not built in.
+/// Whether a kind is one of those with a row.
+pub(crate) fn is_built_in(gvk: &GroupVersionKind) -> bool {
+    !std::ptr::eq(of(gvk), &raw const PLAIN_ROW)
+}
+
+/// The row of a kind; a plain one for kinds that are not built in.
 pub(crate) fn of(gvk: &GroupVersionKind) -> &'static Rules {
-    match (gvk.group.as_str(), gvk.kind.as_str()) {
-        ("", "ConfigMap") => &crate::config::CONFIG_MAP,
+    let kind = gvk.kind.as_str();
+    match gvk.group.as_str() {
+        "" => core(kind),
+        "apps" => apps(kind),
+        "batch" => match kind {
+            "Job" => &batch::JOB,
+            "CronJob" => &batch::CRON_JOB,
+            _ => &PLAIN_ROW,
+        },
+        "autoscaling" if kind == "HorizontalPodAutoscaler" => &autoscaler::AUTOSCALER,
+        "policy" if kind == "PodDisruptionBudget" => &budget::BUDGET,
+        "networking.k8s.io" => networking(kind),
+        "rbac.authorization.k8s.io" => match kind {
+            "Role" => &rbac::ROLE,
+            "ClusterRole" => &rbac::CLUSTER_ROLE,
+            "RoleBinding" => &rbac::ROLE_BINDING,
+            "ClusterRoleBinding" => &rbac::CLUSTER_ROLE_BINDING,
+            _ => &PLAIN_ROW,
+        },
+        "storage.k8s.io" => storing(kind),
+        "scheduling.k8s.io" if kind == "PriorityClass" => &scheduling::PRIORITY_CLASS,
+        "node.k8s.io" if kind == "RuntimeClass" => &scheduling::RUNTIME_CLASS,
+        "coordination.k8s.io" if kind == "Lease" => &scheduling::LEASE,
+        "discovery.k8s.io" if kind == "EndpointSlice" => &endpoints::SLICE,
+        "events.k8s.io" if kind == "Event" => &event::NEW_EVENT,
+        "admissionregistration.k8s.io" => admitting(kind),
+        "apiregistration.k8s.io" if kind == "APIService" => &registration::API_SERVICE,
+        "certificates.k8s.io" if kind == "CertificateSigningRequest" => {
+            &registration::SIGNING_REQUEST
+        }
+        "flowcontrol.apiserver.k8s.io" => match kind {
+            "FlowSchema" => &registration::FLOW_SCHEMA,
+            "PriorityLevelConfiguration" => &registration::PRIORITY_LEVEL,
+            _ => &PLAIN_ROW,
+        },
+        "resource.k8s.io" => match kind {
+            "ResourceClaim" => &scheduling::DEVICE_CLAIM,
+            "ResourceClaimTemplate" => &scheduling::DEVICE_CLAIM_TEMPLATE,
+            "DeviceClass" => &scheduling::DEVICE_CLASS,
+            _ => &PLAIN_ROW,
+        },
+        _ => &PLAIN_ROW,
+    }
+}
+
+fn core(kind: &str) -> &'static Rules {
+    match kind {
+        "Pod" => &pod::POD,
+        "ConfigMap" => &config::CONFIG_MAP,
+        "Secret" => &config::SECRET,
+        "Event" => &event::EVENT,
+        "Service" => &service::SERVICE,
+        "ServiceAccount" => &config::SERVICE_ACCOUNT,
+        "Namespace" => &cluster::NAMESPACE,
+        "Node" => &cluster::NODE,
+        "Endpoints" => &endpoints::ENDPOINTS,
+        "PersistentVolumeClaim" => &claim::CLAIM,
+        "PersistentVolume" => &volume::VOLUME,
+        "PodTemplate" => &pod::POD_TEMPLATE,
+        "ReplicationController" => &workload::REPLICATION_CONTROLLER,
+        "LimitRange" => &quota::LIMIT_RANGE,
+        "ResourceQuota" => &quota::RESOURCE_QUOTA,
+        _ => &PLAIN_ROW,
+    }
+}
+
+fn apps(kind: &str) -> &'static Rules {
+    match kind {
+        "Deployment" => &workload::DEPLOYMENT,
+        "ReplicaSet" => &workload::REPLICA_SET,
+        "StatefulSet" => &workload::STATEFUL_SET,
+        "DaemonSet" => &workload::DAEMON_SET,
+        "ControllerRevision" => &scheduling::REVISION,
+        _ => &PLAIN_ROW,
+    }
+}
+
+fn networking(kind: &str) -> &'static Rules {
+    match kind {
+        "Ingress" => &network::INGRESS,
+        "IngressClass" => &network::INGRESS_CLASS,
+        "NetworkPolicy" => &network::NETWORK_POLICY,
+        "IPAddress" => &network::IP_ADDRESS,
+        "ServiceCIDR" => &network::SERVICE_CIDR,
+        _ => &PLAIN_ROW,
+    }
+}
+
+fn storing(kind: &str) -> &'static Rules {
+    match kind {
+        "StorageClass" => &storage::STORAGE_CLASS,
+        "CSIDriver" => &storage::CSI_DRIVER,
+        "CSINode" => &storage::CSI_NODE,
+        "CSIStorageCapacity" => &storage::STORAGE_CAPACITY,
+        "VolumeAttachment" => &storage::ATTACHMENT,
+        "VolumeAttributesClass" => &storage::ATTRIBUTES_CLASS,
+        _ => &PLAIN_ROW,
+    }
+}
+
+fn admitting(kind: &str) -> &'static Rules {
+    match kind {
+        "ValidatingWebhookConfiguration" => &webhook::VALIDATING,
+        "MutatingWebhookConfiguration" => &webhook::MUTATING,
+        "ValidatingAdmissionPolicy" => &policy::VALIDATING,
+        "ValidatingAdmissionPolicyBinding" => &policy::VALIDATING_BINDING,
+        "MutatingAdmissionPolicy" => &policy::MUTATING,
+        "MutatingAdmissionPolicyBinding" => &policy::MUTATING_BINDING,
         _ => &PLAIN_ROW,
     }
 }

@@ -13,7 +13,9 @@ use zstd::bulk::{Compressor, Decompressor};
 use zstd::dict::{DecoderDictionary, EncoderDictionary};
 
 /// Text that objects tend to contain; later text is cheaper to refer to.
-pub(crate) const DICTIONARY: &[u8] = include_bytes!("dictionary.txt");
+const TEXT: &[u8] = include_bytes!("dictionary.txt");
+/// How often letters and repetitions occur in objects; made from the text by `tools/dictionary`.
+const STATISTICS: &[u8] = include_bytes!("dictionary.head");
 
 const LEVEL: i32 = 1;
 /// Version (8 bytes) and length of the JSON text (4 bytes), little endian.
@@ -22,6 +24,12 @@ const HEADER: usize = 12;
 const JSON_MAX: usize = 64 << 20;
 /// Scratch space kept between calls.
 const SCRATCH_MAX: usize = 1 << 20;
+
+/// What all bodies are packed with.
+pub(crate) fn dictionary() -> &'static [u8] {
+    static DICTIONARY: OnceLock<Vec<u8>> = OnceLock::new();
+    DICTIONARY.get_or_init(|| [STATISTICS, TEXT].concat())
+}
 
 /// One version of one object: compressed JSON that already carries its `resourceVersion`.
 #[derive(Clone, PartialEq, Eq)]
@@ -126,13 +134,14 @@ impl Codec {
     fn new() -> Self {
         static ENCODER: OnceLock<EncoderDictionary<'static>> = OnceLock::new();
         static DECODER: OnceLock<DecoderDictionary<'static>> = OnceLock::new();
-        let encoder = ENCODER.get_or_init(|| EncoderDictionary::copy(DICTIONARY, LEVEL));
-        let decoder = DECODER.get_or_init(|| DecoderDictionary::copy(DICTIONARY));
+        let encoder = ENCODER.get_or_init(|| EncoderDictionary::copy(dictionary(), LEVEL));
+        let decoder = DECODER.get_or_init(|| DecoderDictionary::copy(dictionary()));
         let mut compressor = Compressor::with_prepared_dictionary(encoder)
             .expect("a context takes any prepared dictionary");
         compressor
             .include_checksum(true)
-            .expect("the parameter exists");
+            .and_then(|()| compressor.include_dictid(false))
+            .expect("the parameters exist");
         Self {
             compressor,
             decompressor: Decompressor::with_prepared_dictionary(decoder)
@@ -187,4 +196,106 @@ fn with_codec<T>(work: impl FnOnce(&mut Codec) -> T) -> T {
         static CODEC: RefCell<Codec> = RefCell::new(Codec::new());
     }
     CODEC.with(|codec| work(&mut codec.borrow_mut()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::json;
+
+    #[test]
+    fn the_version_is_part_of_the_text() {
+        let stored = Stored::new(
+            42,
+            json!({"kind": "X", "metadata": {"resourceVersion": "7"}}),
+        );
+        let text = r#"{"kind":"X","metadata":{"resourceVersion":"42"}}"#;
+        assert_eq!(String::from_utf8(stored.json()), Ok(text.to_owned()));
+        assert_eq!((stored.version(), stored.json_len()), (42, text.len()));
+        assert_eq!(stored.value()["metadata"]["resourceVersion"], "42");
+    }
+
+    #[test]
+    fn texts_can_be_strung_together() {
+        let stored = Stored::new(2, json!({}));
+        let mut text = b"[".to_vec();
+        stored.json_into(&mut text);
+        text.push(b',');
+        stored.json_into(&mut text);
+        let one = r#"{"metadata":{"resourceVersion":"2"}}"#;
+        assert_eq!(String::from_utf8(text), Ok(format!("[{one},{one}")));
+    }
+
+    #[test]
+    fn what_is_no_object_becomes_one() {
+        let stored = Stored::new(2, json!([1, 2]));
+        assert_eq!(
+            stored.value(),
+            json!({"metadata": {"resourceVersion": "2"}})
+        );
+    }
+
+    #[test]
+    fn what_does_not_compress_costs_little_more_than_itself() {
+        let mut seed = 1_u64;
+        for size in [1, 100, 10_000, 2_000_000] {
+            let noise: String = (0..size).map(|_| noise(&mut seed)).collect();
+            let stored = Stored::new(9, json!({"data": noise}));
+            assert!(stored.size() < stored.json_len() + 40, "{size}");
+            assert_eq!(stored.value()["data"], noise);
+        }
+    }
+
+    /// A letter out of so many that there is nothing to gain.
+    fn noise(seed: &mut u64) -> char {
+        *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        char::from_u32(0x4e00 + (*seed >> 48) as u32 % 0x5000).unwrap_or('x')
+    }
+
+    #[test]
+    fn a_typical_object_takes_a_fraction() {
+        let stored = Stored::new(
+            1000,
+            json!({
+                "apiVersion": "v1", "kind": "ConfigMap", "data": {"mode": "on"},
+                "metadata": {
+                    "name": "settings", "namespace": "shop",
+                    "uid": "8adb73e0-33f7-40fb-b1bf-4c9f75e7e05e",
+                    "creationTimestamp": "2026-11-15T19:57:10Z",
+                    "managedFields": [{
+                        "apiVersion": "v1", "fieldsType": "FieldsV1", "manager": "kubectl-create",
+                        "operation": "Update", "time": "2026-11-15T19:57:10Z",
+                        "fieldsV1": {"f:data": {".": {}, "f:mode": {}}}
+                    }]
+                }
+            }),
+        );
+        assert!(
+            stored.size() * 2 < stored.json_len(),
+            "{} bytes",
+            stored.size()
+        );
+    }
+
+    #[test]
+    fn damaged_bytes_are_refused() {
+        let stored = Stored::new(3, json!({"data": "some text ".repeat(20)}));
+        assert_eq!(
+            Stored::from_bytes(stored.as_bytes()).as_ref(),
+            Some(&stored)
+        );
+        // The first eight bytes are the version, which nothing but the reader can check.
+        for at in 8..stored.size() {
+            let mut damaged = stored.as_bytes().to_vec();
+            damaged[at] ^= 0x10;
+            let read = Stored::from_bytes(&damaged);
+            assert!(
+                read.is_none_or(|read| read.json() == stored.json()),
+                "byte {at}"
+            );
+        }
+        for length in 0..stored.size() {
+            assert_eq!(Stored::from_bytes(&stored.as_bytes()[..length]), None);
+        }
+    }
 }

@@ -9,6 +9,7 @@
 
 mod error;
 mod file;
+mod seal;
 mod writer;
 
 pub use error::StoreError;
@@ -17,7 +18,7 @@ pub use writer::Progress;
 use crate::change::{Committed, Version};
 use crate::memory::Memory;
 use file::Opened;
-use redb::{Database, ReadableDatabase};
+use redb::Database;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -96,12 +97,7 @@ impl Disk {
 
     /// A value that [`Disk::put_meta`] kept.
     pub fn get_meta(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let read = || -> Result<_, redb::Error> {
-            let table = self.database.begin_read()?.open_table(file::META)?;
-            let value = redb::ReadableTable::get(&table, name)?;
-            Ok(value.map(|value| value.value().to_vec()))
-        };
-        read().map_err(|source| StoreError::read(&self.path, source))
+        file::get_meta(&self.path, &self.database, name)
     }
 
     /// Writes what is queued and closes the file; says when that failed.

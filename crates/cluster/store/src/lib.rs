@@ -16,6 +16,7 @@
 mod body;
 mod change;
 mod disk;
+mod index;
 mod log;
 mod memory;
 

@@ -102,14 +102,15 @@ impl Log {
         self.records.len()
     }
 
-    /// Adds a record; its version must be the newest.
-    pub(crate) fn push(&mut self, record: Record) {
+    /// Adds a record, whose version must be the newest, and gives it back from its place.
+    pub(crate) fn push(&mut self, record: Record) -> &Record {
         debug_assert!(
             self.records
                 .back()
                 .is_none_or(|r| r.version < record.version)
         );
         self.records.push_back(record);
+        self.records.back().expect("it was put there just now")
     }
 
     /// The version of the oldest record.

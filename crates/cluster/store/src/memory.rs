@@ -6,8 +6,8 @@
 
 use crate::body::Stored;
 use crate::change::{Change, Committed, Event, EventKind, Key, Version};
+use crate::index::{Resource, Space, list_order};
 use crate::log::{Compacted, Limits, Log, Record};
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -24,31 +24,6 @@ pub struct Memory {
     resources: BTreeMap<Arc<str>, Resource>,
     /// The sum of the weights of all records.
     history_bytes: usize,
-}
-
-/// The objects of one resource.
-#[derive(Debug)]
-struct Resource {
-    /// In the order of lists.
-    spaces: Vec<Space>,
-    live: usize,
-    log: Log,
-}
-
-/// The objects of one resource in one namespace.
-#[derive(Debug)]
-struct Space {
-    namespace: Arc<str>,
-    entries: BTreeMap<Arc<str>, Entry>,
-    live: usize,
-}
-
-/// One object; it outlives its removal for as long as the log knows of the removal.
-#[derive(Debug)]
-struct Entry {
-    current: Option<Stored>,
-    /// The version of the newest change.
-    changed: Version,
 }
 
 /// One object of a list.
@@ -97,17 +72,8 @@ impl Memory {
         memory.version = version.max(FIRST);
         memory.floor = version;
         for (key, object) in objects {
-            let resource = resource_mut(&mut memory.resources, &key.resource, version);
-            let space = space_mut(&mut resource.spaces, &key.namespace);
-            let changed = object.version();
-            let entry = Entry {
-                current: Some(object),
-                changed,
-            };
-            if space.entries.insert(key.name, entry).is_none() {
-                space.live += 1;
-                resource.live += 1;
-            }
+            let resource = memory.resource_mut(&key.resource);
+            resource.restore(key.namespace, key.name, object);
         }
         memory
     }
@@ -338,47 +304,24 @@ impl Memory {
     /// Puts one change that will take place into the index and the log.
     fn record(&mut self, key: Key, object: Stored, kind: EventKind) -> Event {
         self.version += 1;
-        let resource = resource_mut(&mut self.resources, &key.resource, self.floor);
-        let space = space_mut(&mut resource.spaces, &key.namespace);
-        let current = (kind != EventKind::Deleted).then(|| object.clone());
-        let (name, before, previous) = space.replace(key.name, current, self.version);
-        let kind = match (kind, &previous) {
-            (EventKind::Deleted, _) => EventKind::Deleted,
-            (_, None) => EventKind::Added,
-            (_, Some(_)) => EventKind::Modified,
-        };
-        match kind {
-            EventKind::Added => (space.live, resource.live) = (space.live + 1, resource.live + 1),
-            EventKind::Deleted => (space.live, resource.live) = (space.live - 1, resource.live - 1),
-            EventKind::Modified => {}
-        }
-        let record = Record {
-            version: self.version,
-            before,
-            kind,
-            namespace: Arc::clone(&space.namespace),
-            name,
-            object,
-            previous,
-        };
+        let resource = self.resource_mut(&key.resource);
+        let record = resource.set(key.namespace, key.name, object, kind);
         let event = record.event(&key.resource);
         self.history_bytes += record.weight();
-        resource.log.push(record);
         event
     }
 
-    /// The namespaces to look at: all of a resource, or the one that is asked for if it exists.
+    fn resource_mut(&mut self, name: &Arc<str>) -> &mut Resource {
+        let floor = self.floor;
+        self.resources
+            .entry(Arc::clone(name))
+            .or_insert_with(|| Resource::new(floor))
+    }
+
+    /// The namespaces to look at.
     fn spaces(&self, resource: &str, namespace: Option<&str>) -> &[Space] {
-        let Some(resource) = self.resources.get(resource) else {
-            return &[];
-        };
-        match namespace {
-            None => &resource.spaces,
-            Some(namespace) => match find(&resource.spaces, namespace) {
-                Ok(place) => &resource.spaces[place..=place],
-                Err(_) => &[],
-            },
-        }
+        let resource = self.resources.get(resource);
+        resource.map_or(&[], |resource| resource.spaces(namespace))
     }
 
     fn records_after(
@@ -386,13 +329,11 @@ impl Memory {
         resource: &str,
         after: Version,
     ) -> Result<impl Iterator<Item = &Record>, Compacted> {
-        let records = match self.resources.get(resource) {
-            Some(resource) => Some(resource.log.after(after)?),
-            None => {
-                self.check_floor(after)?;
-                None
-            }
-        };
+        let all = self.resources.get(resource);
+        if all.is_none() {
+            self.check_floor(after)?;
+        }
+        let records = all.map(|all| all.log.after(after)).transpose()?;
         Ok(records.into_iter().flatten())
     }
 
@@ -401,97 +342,5 @@ impl Memory {
     }
 }
 
-impl Resource {
-    /// The state of an object at a version that was checked before.
-    fn state_at<'a>(&'a self, entry: &'a Entry, at: Version) -> Option<&'a Stored> {
-        if entry.changed <= at {
-            entry.current.as_ref()
-        } else {
-            self.log.state_at(entry.changed, at)
-        }
-    }
-
-    /// Forgets the oldest record, and the object when it was its removal; gives the bytes freed.
-    fn drop_oldest(&mut self) -> usize {
-        let Some(record) = self.log.pop() else {
-            return 0;
-        };
-        if record.kind == EventKind::Deleted {
-            self.bury(&record);
-        }
-        record.weight()
-    }
-
-    fn bury(&mut self, record: &Record) {
-        let Ok(place) = find(&self.spaces, &record.namespace) else {
-            return;
-        };
-        let entries = &mut self.spaces[place].entries;
-        let gone = entries
-            .get(&record.name)
-            .is_some_and(|e| e.changed == record.version);
-        if gone {
-            entries.remove(&record.name);
-        }
-        if entries.is_empty() {
-            self.spaces.remove(place);
-        }
-    }
-}
-
-impl Space {
-    /// Sets the state of an object; gives its shared name, the version of the change before this
-    /// one (0 when there was none) and the state before.
-    fn replace(
-        &mut self,
-        name: Arc<str>,
-        current: Option<Stored>,
-        changed: Version,
-    ) -> (Arc<str>, Version, Option<Stored>) {
-        let place = (Bound::Included(&*name), Bound::Included(&*name));
-        if let Some((kept, entry)) = self.entries.range_mut::<str, _>(place).next() {
-            let before = std::mem::replace(&mut entry.changed, changed);
-            let previous = std::mem::replace(&mut entry.current, current);
-            return (Arc::clone(kept), before, previous);
-        }
-        self.entries
-            .insert(Arc::clone(&name), Entry { current, changed });
-        (name, 0, None)
-    }
-}
-
-fn resource_mut<'a>(
-    resources: &'a mut BTreeMap<Arc<str>, Resource>,
-    name: &Arc<str>,
-    floor: Version,
-) -> &'a mut Resource {
-    resources
-        .entry(Arc::clone(name))
-        .or_insert_with(|| Resource {
-            spaces: Vec::new(),
-            live: 0,
-            log: Log::starting_after(floor),
-        })
-}
-
-fn space_mut<'a>(spaces: &'a mut Vec<Space>, namespace: &Arc<str>) -> &'a mut Space {
-    let place = find(spaces, namespace).unwrap_or_else(|place| {
-        let space = Space {
-            namespace: Arc::clone(namespace),
-            entries: BTreeMap::new(),
-            live: 0,
-        };
-        spaces.insert(place, space);
-        place
-    });
-    &mut spaces[place]
-}
-
-fn find(spaces: &[Space], namespace: &str) -> Result<usize, usize> {
-    spaces.binary_search_by(|space| list_order(&space.namespace, namespace))
-}
-
-/// The order of namespaces in a list: as if each were followed by a slash.
-fn list_order(a: &str, b: &str) -> Ordering {
-    a.bytes().chain([b'/']).cmp(b.bytes().chain([b'/']))
-}
+#[cfg(test)]
+mod tests;

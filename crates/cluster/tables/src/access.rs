@@ -41,7 +41,7 @@ pub(crate) const KINDS: &[BuiltIn] = &[
         group: CERTIFICATES,
         kind: "PodCertificateRequest",
         columns: "Name:name|PodName|ServiceAccountName|NodeName|SignerName|State|\
-                  UnverifiedUserAnnotations+",
+                  UnverifiedUserAnnotations",
         cells: pod_certificate,
     },
     BuiltIn {

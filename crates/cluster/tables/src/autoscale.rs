@@ -86,32 +86,37 @@ fn targets(v: &View) -> String {
     shortened(&shown, 2, ", ")
 }
 
-/// `autoscaling/v1` knows the processor only, and keeps other metrics in annotations.
+/// `autoscaling/v1` knows the processor only, and keeps other metrics in annotations. Statuses are kept
+/// in full, so they tell where among the others the processor stood.
 fn v1_metrics(v: &View) -> (Vec<Value>, Vec<Value>) {
-    let noted = |name: &str| -> Option<Vec<Value>> {
+    let noted = |name: &str, field: &str| -> Option<Vec<Value>> {
         let text = meta::annotation(v, &format!("autoscaling.alpha.kubernetes.io/{name}"))?;
-        text.parse::<Value>().ok()?.as_array().cloned()
+        let parsed: Value = text.parse().ok()?;
+        Some(
+            parsed
+                .as_array()?
+                .iter()
+                .map(|m| modern(m, field))
+                .collect(),
+        )
     };
     let utilization = |field: &str, percent: &Value| json!({"type": "Resource", "resource": {"name": "cpu", field: {"averageUtilization": percent}}});
-    let mut specs: Vec<Value> = noted("metrics")
-        .unwrap_or_default()
-        .iter()
-        .map(|m| modern(m, "target"))
-        .collect();
+    let statuses = noted("current-metrics", "current").unwrap_or_else(|| {
+        let percent = v.at("status.currentCPUUtilizationPercentage");
+        percent
+            .map(|p| utilization("current", p))
+            .into_iter()
+            .collect()
+    });
+    let mut specs = noted("metrics", "target").unwrap_or_default();
     if let Some(percent) = v.at("spec.targetCPUUtilizationPercentage") {
-        specs.push(utilization("target", percent));
+        let is_cpu = |status: &Value| status.text("resource.name") == "cpu";
+        let place = statuses.iter().position(is_cpu).unwrap_or(specs.len());
+        specs.insert(place.min(specs.len()), utilization("target", percent));
     }
     if specs.is_empty() {
         specs.push(utilization("target", &json!(80)));
     }
-    let statuses = match noted("current-metrics") {
-        Some(noted) => noted.iter().map(|m| modern(m, "current")).collect(),
-        None => v
-            .at("status.currentCPUUtilizationPercentage")
-            .map(|percent| utilization("current", percent))
-            .into_iter()
-            .collect(),
-    };
     (specs, statuses)
 }
 

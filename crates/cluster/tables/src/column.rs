@@ -40,7 +40,8 @@ impl Column {
         text.split('|').map(Self::read).collect()
     }
 
-    fn read(text: &str) -> Self {
+    /// Reads one column.
+    pub(crate) fn read(text: &str) -> Self {
         let (text, priority) = match text.strip_suffix('+') {
             Some(rest) => (rest, 1),
             None => (text, 0),

@@ -23,8 +23,7 @@ pub fn custom_columns(crd_version: &Value) -> Vec<CustomColumn> {
     }];
     let wanted = crd_version.list("additionalPrinterColumns");
     if wanted.is_empty() {
-        let mut column = Column::read_all("Age:d").remove(0);
-        column.description.clear();
+        let column = Column::read("Age:d");
         let path = JsonPath::parse(".metadata.creationTimestamp").ok();
         columns.push(CustomColumn { column, path });
     }
@@ -74,7 +73,7 @@ fn show(ty: &str, value: &Value, now: Timestamp) -> Value {
         ("string", value) => Value::from(printed(value)),
         ("integer", Value::Number(number)) => match (number.as_i64(), number.as_f64()) {
             (Some(whole), _) => whole.into(),
-            (None, Some(real)) => (real as i64).into(),
+            (None, Some(real)) => go_whole(real).into(),
             (None, None) => Value::Null,
         },
         ("number", Value::Number(number)) => match number.as_f64() {
@@ -110,12 +109,21 @@ fn printed(value: &Value) -> String {
     }
 }
 
-/// The shortest text of a float, with an exponent from 1e21 on and below 1e-4.
+/// A float cut to a whole number; what does not fit becomes the least one, as processors do it.
+fn go_whole(real: f64) -> i64 {
+    if real.abs() < 9_223_372_036_854_775_808.0 {
+        real as i64
+    } else {
+        i64::MIN
+    }
+}
+
+/// The shortest text of a float, with an exponent from a million on and below a ten-thousandth.
 fn go_float(real: f64) -> String {
     let text = format!("{real:e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     match exponent.parse::<i32>() {
-        Ok(exponent @ (21.. | ..-4)) => {
+        Ok(exponent) if !(-4..=5).contains(&exponent) => {
             let sign = if exponent < 0 { '-' } else { '+' };
             format!("{digits}e{sign}{:02}", exponent.abs())
         }
@@ -191,8 +199,10 @@ mod tests {
     fn floats_print_as_go_prints_them() {
         for (real, text) in [
             (0.1, "0.1"),
-            (1e20, "100000000000000000000"),
+            (123_456.5, "123456.5"),
+            (1_234_567.5, "1.2345675e+06"),
             (1e21, "1e+21"),
+            (0.0001, "0.0001"),
             (1.5e-7, "1.5e-07"),
         ] {
             assert_eq!(go_float(real), text);

@@ -130,4 +130,20 @@ mod tests {
         check(".words[0}", "parse: unterminated array");
         check("#", "parse: unrecognized character in action: U+0023 '#'");
     }
+
+    #[test]
+    fn no_text_makes_it_panic() {
+        let object = json!({"ä": ["ö", {"ü": null}]});
+        let whole = ".ä[?(@.ü == \"ß\")]..['x\\.y','é'][-1:2:3]{range}\\é$@+1.5'ñ'true}";
+        let cuts: Vec<usize> = whole.char_indices().map(|(at, _)| at).collect();
+        for &from in &cuts {
+            for &to in cuts.iter().filter(|to| **to >= from) {
+                if let Ok(path) = JsonPath::parse(&whole[from..to]) {
+                    let _ = path.find(&object);
+                }
+            }
+        }
+        let deep = "[?(".repeat(1_000) + ")]";
+        assert!(JsonPath::parse(&deep).is_err());
+    }
 }

@@ -21,13 +21,16 @@ pub enum IncludeObject {
 }
 
 impl IncludeObject {
-    /// Reads the query parameter; empty is the default. `None` for words it does not have.
-    pub fn parse(text: &str) -> Option<Self> {
+    /// Reads the query parameter; empty is the default. The error is the message of the 400.
+    pub fn parse(text: &str) -> Result<Self, String> {
         match text {
-            "" | "Metadata" => Some(Self::Metadata),
-            "Object" => Some(Self::Object),
-            "None" => Some(Self::None),
-            _ => None,
+            "" | "Metadata" => Ok(Self::Metadata),
+            "Object" => Ok(Self::Object),
+            "None" => Ok(Self::None),
+            other => Err(format!(
+                "Unable to convert to Table as requested: includeObject: Invalid value: {other:?}: \
+                 must be 'Metadata', 'Object', 'None', or empty"
+            )),
         }
     }
 }
@@ -111,7 +114,8 @@ impl Printer {
         Value::Object(row)
     }
 
-    /// The whole Table. In a watch only the first event has `headers`.
+    /// The whole Table. In a watch only the first event needs `headers`; a bookmark is a row of an object
+    /// that has nothing but its `metadata.resourceVersion` (and annotations).
     pub fn table<'a>(
         &self,
         objects: impl IntoIterator<Item = &'a Value>,
@@ -136,6 +140,8 @@ impl Printer {
         if let Some(remaining) = meta.remaining {
             metadata.insert("remainingItemCount".into(), remaining.into());
         }
+        let headers =
+            headers || matches!(self.source, Source::BuiltIn(entry) if entry.repeats_headers());
         let definitions = headers.then(|| self.columns.iter().map(Column::definition).collect());
         json!({
             "kind": "Table",
@@ -144,5 +150,91 @@ impl Printer {
             "columnDefinitions": definitions.map_or(Value::Null, Value::Array),
             "rows": rows,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gvk(kind: &str) -> GroupVersionKind {
+        GroupVersionKind::new("", "v1", kind)
+    }
+
+    #[test]
+    fn a_table_has_columns_rows_and_the_list_s_place() {
+        let printer = Printer::built_in(&gvk("ConfigMap"));
+        let object = json!({
+            "kind": "ConfigMap",
+            "apiVersion": "v1",
+            "metadata": {"name": "a", "creationTimestamp": "1970-01-01T00:00:00Z"},
+            "data": {"k": "v"},
+        });
+        let meta = ListMeta {
+            resource_version: "7".into(),
+            continue_token: "next".into(),
+            remaining: Some(2),
+        };
+        let now = Timestamp::from_seconds(65);
+        let table = printer.table([&object], now, IncludeObject::Metadata, &meta, true);
+        let titles: Vec<&str> = table["columnDefinitions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|c| c["name"].as_str())
+            .collect();
+        assert_eq!(titles, ["Name", "Data", "Age"]);
+        assert_eq!(
+            table["metadata"].to_string(),
+            r#"{"continue":"next","remainingItemCount":2,"resourceVersion":"7"}"#
+        );
+        assert_eq!(
+            table["rows"].to_string(),
+            concat!(
+                r#"[{"cells":["a",1,"65s"],"object":{"apiVersion":"meta.k8s.io/v1","#,
+                r#""kind":"PartialObjectMetadata","#,
+                r#""metadata":{"creationTimestamp":"1970-01-01T00:00:00Z","name":"a"}}}]"#
+            )
+        );
+        let row = |include| printer.row(&object, now, include)["object"].clone();
+        assert_eq!(row(IncludeObject::None), Value::Null);
+        assert_eq!(row(IncludeObject::Object), object);
+    }
+
+    #[test]
+    fn later_events_of_a_watch_have_no_headers() {
+        let none = ListMeta::default();
+        let table = |printer: &Printer| {
+            let now = Timestamp::from_seconds(0);
+            printer.table([&json!({})], now, IncludeObject::None, &none, false)
+        };
+        let namespaces = table(&Printer::built_in(&gvk("Namespace")));
+        assert_eq!(namespaces["columnDefinitions"], Value::Null);
+        assert_eq!(
+            namespaces["rows"][0]["cells"].to_string(),
+            r#"["","","<unknown>"]"#
+        );
+        let services = GroupVersionKind::new("apiregistration.k8s.io", "v1", "APIService");
+        assert!(table(&Printer::built_in(&services))["columnDefinitions"].is_array());
+    }
+
+    #[test]
+    fn finished_pods_say_so() {
+        let printer = Printer::built_in(&gvk("Pod"));
+        let pod = json!({"status": {"phase": "Failed"}});
+        let row = printer.row(&pod, Timestamp::from_seconds(0), IncludeObject::None);
+        assert_eq!(row["conditions"][0]["reason"], "Failed");
+        let row = printer.row(&json!({}), Timestamp::from_seconds(0), IncludeObject::None);
+        assert_eq!(row.get("conditions"), None);
+    }
+
+    #[test]
+    fn include_object_has_three_words() {
+        assert_eq!(IncludeObject::parse(""), Ok(IncludeObject::Metadata));
+        assert_eq!(
+            IncludeObject::parse("Bogus").unwrap_err(),
+            "Unable to convert to Table as requested: includeObject: Invalid value: \"Bogus\": \
+             must be 'Metadata', 'Object', 'None', or empty"
+        );
     }
 }

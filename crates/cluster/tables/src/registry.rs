@@ -34,6 +34,11 @@ impl Entry {
         }
     }
 
+    /// API services, served by the aggregator, repeat their columns with every event of a watch.
+    pub(crate) fn repeats_headers(&self) -> bool {
+        self.kind == "APIService"
+    }
+
     /// Whether this is the entry of pods, whose rows carry conditions.
     pub(crate) fn is_pod(&self) -> bool {
         self.kind == "Pod"

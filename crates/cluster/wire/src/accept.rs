@@ -46,8 +46,8 @@ impl Media {
     /// The `Content-Type` of the answer.
     pub fn content_type(&self) -> String {
         let plain = match self.format {
-            Format::Json => "application/json",
-            Format::Yaml => "application/yaml",
+            Format::Json => JSON,
+            Format::Yaml => YAML,
         };
         match &self.convert {
             Some(c) if c.kind == "APIGroupDiscoveryList" => {
@@ -66,12 +66,18 @@ impl Media {
 /// What sort of endpoint answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {
-    /// Objects and lists of them; can be turned into tables and metadata.
+    /// Single objects of a built-in kind; can be turned into tables and metadata.
     Resource,
+    /// Lists and watches of a built-in kind; as [`Self::Resource`].
+    Collection,
+    /// Custom resources; as [`Self::Resource`], but no router looks at the header first.
+    Custom,
     /// `/api` and `/apis`; can be turned into the aggregated discovery document.
     Discovery,
-    /// Anything else that answers JSON.
+    /// Discovery of one group or version, and whatever else answers JSON and YAML.
     Plain,
+    /// `/version` and others that answer JSON alone.
+    JsonOnly,
 }
 
 impl Endpoint {
@@ -81,7 +87,7 @@ impl Endpoint {
         };
         let version = convert.version.as_str();
         match self {
-            Self::Resource => {
+            Self::Resource | Self::Collection | Self::Custom => {
                 convert.group == "meta.k8s.io"
                     && matches!(version, "v1" | "v1beta1")
                     && matches!(
@@ -94,10 +100,26 @@ impl Endpoint {
                     && matches!(version, "v2" | "v2beta1")
                     && convert.kind == "APIGroupDiscoveryList"
             }
-            Self::Plain => false,
+            Self::Plain | Self::JsonOnly => false,
+        }
+    }
+
+    // The media types the router knows; it compares them letter by letter, without parameters.
+    fn routed(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::Resource | Self::Plain => Some(&[JSON, YAML, PROTOBUF]),
+            Self::Collection => Some(&[JSON, YAML, PROTOBUF, JSON_STREAM, PROTOBUF_STREAM]),
+            Self::JsonOnly => Some(&[JSON]),
+            Self::Custom | Self::Discovery => None,
         }
     }
 }
+
+const JSON: &str = "application/json";
+const YAML: &str = "application/yaml";
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+const JSON_STREAM: &str = "application/json;stream=watch";
+const PROTOBUF_STREAM: &str = "application/vnd.kubernetes.protobuf;stream=watch";
 
 /// Chooses the form of an answer. `application/vnd.kubernetes.protobuf` is passed over for the
 /// next choice, since clients that ask for it name JSON too; where they do not, the answer is 406.
@@ -105,6 +127,11 @@ pub fn accept(header: Option<&str>, endpoint: Endpoint) -> Result<Media, ApiErro
     let header = header.unwrap_or_default();
     if header.is_empty() {
         return Ok(Media::JSON);
+    }
+    if let Some(known) = endpoint.routed()
+        && !is_routed(header, known)
+    {
+        return Err(unrouted(known));
     }
     for clause in clauses(header) {
         let format = match (clause.kind, clause.subkind) {
@@ -116,16 +143,48 @@ pub fn accept(header: Option<&str>, endpoint: Endpoint) -> Result<Media, ApiErro
             return Ok(media);
         }
     }
-    Err(not_acceptable())
+    let message =
+        format!("only the following media types are accepted: {JSON}, {YAML}, {PROTOBUF}");
+    Err(ApiError::new(406, Some(Reason::NotAcceptable), message))
 }
 
-fn not_acceptable() -> ApiError {
-    let mut error = ApiError::new(
-        406,
-        Some(Reason::NotAcceptable),
-        "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
-         application/vnd.kubernetes.protobuf",
-    );
+/// The form of a refusal: what the header asks for where that is plain JSON or YAML, and indented
+/// JSON where it is anything else.
+pub fn accept_error(header: Option<&str>) -> Media {
+    let plain = accept(header, Endpoint::Custom).ok();
+    let plain = plain.filter(|media| media.convert.is_none());
+    let fallback = || {
+        clauses(header.unwrap_or_default())
+            .iter()
+            .find_map(as_plain)
+    };
+    plain.or_else(fallback).unwrap_or(Media {
+        pretty: true,
+        ..Media::JSON
+    })
+}
+
+fn as_plain(clause: &Clause<'_>) -> Option<Media> {
+    let format = match (clause.kind, clause.subkind) {
+        ("application", "json" | "*") | ("*", "*") => Format::Json,
+        ("application", "yaml") => Format::Yaml,
+        _ => return None,
+    };
+    clause.media(format, Endpoint::Plain)
+}
+
+fn is_routed(header: &str, known: &[&str]) -> bool {
+    header.split(',').any(|part| {
+        let name = part.split_once(';').map_or(part, |(name, _)| name);
+        let name = name.trim_matches(' ');
+        name == "*/*" || known.contains(&name)
+    })
+}
+
+fn unrouted(known: &[&str]) -> ApiError {
+    let list = known.join(", ");
+    let message = format!("406: Not Acceptable\n\nAvailable representations: {list}");
+    let mut error = ApiError::new(406, Some(Reason::NotAcceptable), message);
     error.with_details = true;
     error
 }
@@ -258,7 +317,8 @@ mod tests {
         for (header, wanted) in [
             ("", "Json -"),
             ("*/*", "Json -"),
-            ("application/*", "Json -"),
+            ("application/*", "406"),
+            ("*", "406"),
             ("application/yaml", "Yaml -"),
             ("application/json;pretty=1", "Json - pretty"),
             (
@@ -283,6 +343,34 @@ mod tests {
             assert_eq!(shown(header, Endpoint::Resource), wanted, "{header}");
         }
         assert_eq!(shown(table, Endpoint::Plain), "Json -");
+        assert_eq!(shown("application/*", Endpoint::Custom), "Json -");
+        assert_eq!(shown("application/yaml", Endpoint::JsonOnly), "406");
+    }
+
+    #[test]
+    fn refusals_name_what_is_served() {
+        let refusal = |header: &str, endpoint| accept(Some(header), endpoint).unwrap_err().message;
+        assert_eq!(
+            refusal("text/csv", Endpoint::Resource),
+            "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf"
+        );
+        assert_eq!(
+            refusal(
+                "application/json;as=Nonsense;v=v1;g=meta.k8s.io",
+                Endpoint::Collection
+            ),
+            "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf"
+        );
+    }
+
+    #[test]
+    fn errors_take_the_plain_form_or_are_indented() {
+        let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        assert!(accept_error(Some(table)).pretty);
+        assert!(accept_error(Some("text/csv")).pretty);
+        assert!(!accept_error(Some(&format!("{table},application/json"))).pretty);
+        assert_eq!(accept_error(Some("application/yaml")).format, Format::Yaml);
+        assert_eq!(accept_error(None), Media::JSON);
     }
 
     #[test]

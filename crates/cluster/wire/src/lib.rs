@@ -7,7 +7,7 @@
 //! ```text
 //! Accept ── accept ──▶ Media ─────────────┐
 //! ?a=b   ── Query ──▶ ListOptions, …      ├──▶ write ──▶ bytes
-//! body   ── body::decode ──▶ Value, faults ┘
+//! body   ── interpret, parse_json ─────────┘
 //! ```
 
 pub mod accept;
@@ -16,11 +16,11 @@ pub mod options;
 pub mod query;
 mod validate;
 
-pub use accept::{Convert, Endpoint, Format, Media, accept, is_pretty, write};
-pub use body::{BodyFormat, PatchType, body_format, patch_type};
+pub use accept::{Convert, Endpoint, Format, Media, accept, accept_error, is_pretty, write};
+pub use body::{BodyFormat, Origin, PatchType, body_format, interpret, patch_type, summary};
 pub use json::{Parsed, SyntaxError, parse as parse_json};
 pub use options::{
     CreateOptions, DeleteOptions, FieldValidation, GetOptions, IncludeObject, ListOptions,
     PatchOptions, Preconditions, TableOptions, UpdateOptions,
 };
-pub use query::Query;
+pub use query::{Query, unescape_path};

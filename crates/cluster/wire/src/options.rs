@@ -1,9 +1,13 @@
 //! The options objects of the API, read from query parameters, and from a body for deletes.
 
-use crate::body::PatchType;
+use crate::body::{BodyFormat, PatchType, interpret};
 use crate::query::Query;
 use crate::validate;
-use model::{ApiError, FieldError, FieldSelector, LabelSelector, Path, Value, json};
+use json::write::Layout;
+use model::field::go_quote;
+use model::{
+    ApiError, FieldError, FieldSelector, GroupVersionKind, LabelSelector, Path, Value, json,
+};
 
 /// What becomes of fields that the server does not know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,7 +70,8 @@ impl ListOptions {
             limit: number("limit")?.unwrap_or(0),
             continue_token: text("continue"),
             send_initial_events: query.flag("sendInitialEvents"),
-            label_selector: label_selector(&text("labelSelector"))?,
+            label_selector: LabelSelector::parse(&text("labelSelector"))
+                .map_err(ApiError::bad_request)?,
             field_selector: FieldSelector::parse(&text("fieldSelector"))
                 .map_err(ApiError::bad_request)?,
         };
@@ -136,11 +141,6 @@ impl ListOptions {
         }
         faults
     }
-}
-
-fn label_selector(text: &str) -> Result<LabelSelector, ApiError> {
-    LabelSelector::parse(text)
-        .map_err(|why| ApiError::bad_request(format!("unable to parse requirement: {why}")))
 }
 
 /// Options of a get.
@@ -306,6 +306,12 @@ impl DeleteOptions {
         Ok(options)
     }
 
+    /// Reads and checks a body in any format; an empty one says nothing.
+    pub fn from_bytes(format: BodyFormat, bytes: &[u8]) -> Result<Self, ApiError> {
+        let value = decode_options(format, bytes).map_err(ApiError::bad_request)?;
+        Self::from_body(&value)
+    }
+
     fn check(&self, dry_run: &[String]) -> Result<(), ApiError> {
         let mut faults = Vec::new();
         let path = Path::new("propagationPolicy");
@@ -322,6 +328,41 @@ impl DeleteOptions {
         }
         validate::dry_run(dry_run, &mut faults);
         validate::refuse("DeleteOptions", &faults)
+    }
+}
+
+fn decode_options(format: BodyFormat, bytes: &[u8]) -> Result<Value, String> {
+    let own = GroupVersionKind::new("", "v1", "DeleteOptions");
+    let check = |found: &GroupVersionKind| {
+        if matches!(found.kind.as_str(), "" | "DeleteOptions") {
+            return Ok(());
+        }
+        Err(format!(
+            "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
+            go_quote(&found.kind),
+            go_quote(&found.api_version())
+        ))
+    };
+    match format {
+        BodyFormat::Json => {
+            check(&interpret(bytes)?)?;
+            let decoded = gotypes::decode_json(&own, bytes).map_err(|e| e.to_string())?;
+            Ok(decoded.value)
+        }
+        BodyFormat::Yaml => {
+            let text = String::from_utf8_lossy(bytes);
+            let mut value = yaml::parse(&text).map_err(|e| e.to_string())?;
+            check(&interpret(&json::write::to_vec(&value, Layout::Compact))?)?;
+            gotypes::decode(&own, &mut value).map_err(|e| e.to_string())?;
+            Ok(value)
+        }
+        BodyFormat::Protobuf => {
+            let (found, _) = gotypes::unwrap_protobuf(bytes)?;
+            check(&found)?;
+            let (_, mut value) = gotypes::decode_protobuf(bytes)?;
+            gotypes::decode(&own, &mut value).map_err(|e| e.to_string())?;
+            Ok(value)
+        }
     }
 }
 

@@ -42,7 +42,7 @@ impl Query {
     }
 
     /// A switch: there, and neither `0` nor `false`.
-    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
+    pub fn flag(&self, name: &str) -> Option<bool> {
         self.get(name)
             .map(|v| v != "0" && !v.eq_ignore_ascii_case("false"))
     }

@@ -7,10 +7,10 @@ use serde_json::Number;
 /// Text without a point that fits 64 bits is an integer. A float without a fraction becomes one
 /// too, as it would after being stored and read again.
 pub fn untyped(text: &str) -> Option<Number> {
-    if !text.contains('.') {
-        if let Ok(whole) = text.parse::<i64>() {
-            return Some(whole.into());
-        }
+    if !text.contains('.')
+        && let Ok(whole) = text.parse::<i64>()
+    {
+        return Some(whole.into());
     }
     let float: f64 = text.parse().ok()?;
     from_float(float)

@@ -2,7 +2,6 @@
 
 use crate::{Kind, Path, Reader, SyntaxError, number};
 use model::{Map, Value};
-use serde_json::map::Entry;
 
 /// How many strict errors one document may report; the rest is dropped.
 pub const STRICT_ERRORS_MAX: usize = 100;
@@ -79,18 +78,13 @@ impl Builder<'_> {
         let mut map = Map::new();
         let mut first = true;
         while let Some(key) = self.reader.next_key(&mut first)? {
-            let value = self.value(&path.key(&key))?;
-            match map.entry(key.as_ref()) {
-                Entry::Vacant(entry) => drop(entry.insert(value)),
-                Entry::Occupied(mut entry) => {
-                    entry.insert(value);
-                    let text = path.key(&key).to_string();
-                    note(
-                        &mut self.duplicates,
-                        format!("duplicate field {}", model::field::go_quote(&text)),
-                    );
-                }
+            let here = path.key(&key);
+            if map.contains_key(key.as_ref()) {
+                let text = model::field::go_quote(&here.to_string());
+                note(&mut self.duplicates, format!("duplicate field {text}"));
             }
+            let value = self.value(&here)?;
+            map.insert(key.into_owned(), value);
         }
         Ok(Value::Object(map))
     }
@@ -151,6 +145,15 @@ mod tests {
                 r#"duplicate field "spec.n""#,
                 r#"duplicate field "spec.l[0].a""#
             ]
+        );
+    }
+
+    #[test]
+    fn an_outer_key_is_told_before_those_inside() {
+        let parsed = parse(br#"{"a":{},"a":{"b":1,"b":2}}"#).unwrap();
+        assert_eq!(
+            parsed.duplicates,
+            [r#"duplicate field "a""#, r#"duplicate field "a.b""#]
         );
     }
 

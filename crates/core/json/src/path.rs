@@ -22,6 +22,7 @@ impl<'a> Path<'a> {
     pub const ROOT: Path<'static> = Path { last: None };
 
     /// The path of a field below this one.
+    #[must_use]
     pub fn key(&'a self, name: &'a str) -> Path<'a> {
         Path {
             last: Some((self, Step::Key(name))),
@@ -29,6 +30,7 @@ impl<'a> Path<'a> {
     }
 
     /// The path of an element below this one.
+    #[must_use]
     pub fn index(&'a self, index: usize) -> Path<'a> {
         Path {
             last: Some((self, Step::Index(index))),

@@ -199,7 +199,7 @@ impl<'a> Kind<'a> {
         let Some(node) = self.node() else {
             return Zero::Absent;
         };
-        if node.source.is_some() {
+        if node.structural {
             return Zero::Absent;
         }
         let Some(edge) = node.properties.get(name) else {

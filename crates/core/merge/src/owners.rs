@@ -161,7 +161,7 @@ pub(crate) fn hand_over(
 /// What was there before an object was created.
 pub(crate) fn fresh(kind: Kind<'_>) -> Was<'static> {
     match kind {
-        Kind::Object(Some(cursor)) if cursor.node().source.is_none() => Was::Fresh,
+        Kind::Object(Some(cursor)) if !cursor.node().structural => Was::Fresh,
         Kind::Object(_) | Kind::Described(..) | Kind::Deduced | Kind::Opaque => {
             Was::Value(&Value::Null)
         }

@@ -84,3 +84,54 @@ fn replace_null(value: &mut Value, edge: &Edge, to: Cursor<'_>) {
         *value = default.clone();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::Schemas;
+    use model::json;
+
+    fn check(value: Value, expected: &str) {
+        let schema = json!({"type": "object", "properties": {
+            "color": {"type": "string", "default": "red"},
+            "maybe": {"type": "string", "nullable": true, "default": "x"},
+            "plain": {"type": "string"},
+            "nested": {"type": "object", "default": {}, "properties": {
+                "deep": {"type": "integer", "default": 1}}},
+            "list": {"type": "array", "items": {"type": "object", "properties": {
+                "v": {"type": "string", "default": "d"}}}},
+            "map": {"type": "object", "additionalProperties": {"type": "object", "properties": {
+                "v": {"type": "string", "default": "d"}}}},
+            "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+        }});
+        let mut schemas = Schemas::default();
+        let id = schemas.add_structural(&schema);
+        let mut value = value;
+        apply_defaults(&mut value, schemas.at(id));
+        assert_eq!(value.to_string(), expected);
+    }
+
+    #[test]
+    fn absent_fields_are_filled_and_completed() {
+        check(
+            json!({}),
+            r#"{"color":"red","maybe":"x","nested":{"deep":1}}"#,
+        );
+        check(
+            json!({"nested": {}, "list": [{}], "map": {"k": {}}}),
+            r#"{"color":"red","list":[{"v":"d"}],"map":{"k":{"v":"d"}},"maybe":"x","nested":{"deep":1}}"#,
+        );
+    }
+
+    #[test]
+    fn null_is_absent_unless_it_is_allowed() {
+        check(
+            json!({"color": null, "maybe": null, "plain": null, "open": {"x": null}}),
+            r#"{"color":"red","maybe":null,"nested":{"deep":1},"open":{"x":null}}"#,
+        );
+        check(
+            json!({"map": {"a": null}, "list": [null]}),
+            r#"{"color":"red","list":[null],"map":{},"maybe":"x","nested":{"deep":1}}"#,
+        );
+    }
+}

@@ -14,17 +14,6 @@ pub struct Schemas {
     pub nodes: Vec<Node>,
     /// Named types, as `io.k8s.api.apps.v1.Deployment`.
     pub names: BTreeMap<String, NodeId>,
-    /// Nodes that refine a named type and are completed when that type is read.
-    pub(crate) refined: Vec<Refined>,
-}
-
-/// A use of a named type that differs from it in how it is merged.
-#[derive(Clone, Debug)]
-pub(crate) struct Refined {
-    pub(crate) node: NodeId,
-    pub(crate) name: String,
-    /// The other `x-kubernetes-map-type`, where the use gives one.
-    pub(crate) atomic: Option<bool>,
 }
 
 /// A way from one type to another: a field, a list's items, a map's values.
@@ -109,9 +98,8 @@ pub struct Node {
     pub preserve_unknown: bool,
     /// `x-kubernetes-embedded-resource`.
     pub embedded_resource: bool,
-    /// The whole JSON schema this node was read from, for value validation of custom resources
-    /// (bounds, patterns, allOf, CEL rules). `None` for built-in types.
-    pub source: Option<Box<Value>>,
+    /// The type comes from a CustomResourceDefinition, not from a built-in kind.
+    pub structural: bool,
 }
 
 /// A place in a schema, or beyond what it describes.

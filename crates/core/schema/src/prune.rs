@@ -119,3 +119,63 @@ impl Pruner {
         self.depth -= 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::Schemas;
+    use model::json;
+
+    fn check(value: Value, expected: &str, removed: &[&str]) {
+        let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+            "a": {"type": "string"},
+            "list": {"type": "array", "items": {"type": "object", "properties": {
+                "v": {"type": "string"}}}},
+            "map": {"type": "object", "additionalProperties": {"type": "object", "properties": {
+                "v": {"type": "string"}}}},
+            "any": {"type": "object", "additionalProperties": true},
+            "emb": {"type": "object", "x-kubernetes-embedded-resource": true, "properties": {
+                "spec": {"type": "object"}}},
+            "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {
+                "known": {"type": "object", "properties": {"z": {"type": "string"}}}}},
+        }}}});
+        let mut schemas = Schemas::default();
+        let id = schemas.add_structural(&schema);
+        let mut object = json!({"kind": "X", "metadata": {"labels": {}}, "spec": value});
+        assert_eq!(prune(&mut object, schemas.at(id)), removed);
+        assert_eq!(object["spec"].to_string(), expected);
+        assert_eq!(object["metadata"], json!({"labels": {}}));
+    }
+
+    #[test]
+    fn unknown_fields_go_and_are_told() {
+        check(
+            json!({"nope": 1, "a": "x", "list": [{"v": "a"}, {"x": 1}], "map": {"k": {"w": 1}}}),
+            r#"{"a":"x","list":[{"v":"a"},{}],"map":{"k":{}}}"#,
+            &["spec.list[1].x", "spec.map.k.w", "spec.nope"],
+        );
+    }
+
+    #[test]
+    fn free_values_are_pruned_below_what_is_known() {
+        check(
+            json!({"any": {"a": {"b": 1}, "c": 4, "d": [{"x": 1}]}}),
+            r#"{"any":{"a":{},"c":4,"d":[{}]}}"#,
+            &["spec.any.a.b", "spec.any.d[0].x"],
+        );
+        check(
+            json!({"free": {"u": {"x": 1}, "known": {"z": "a", "w": 1}}}),
+            r#"{"free":{"known":{"z":"a"},"u":{"x":1}}}"#,
+            &["spec.free.known.w"],
+        );
+    }
+
+    #[test]
+    fn embedded_resources_keep_their_meta() {
+        check(
+            json!({"emb": {"kind": "Pod", "metadata": {"name": "x"}, "status": {}, "spec": {"q": 1}}}),
+            r#"{"emb":{"kind":"Pod","metadata":{"name":"x"},"spec":{}}}"#,
+            &["spec.emb.spec.q", "spec.emb.status"],
+        );
+    }
+}

@@ -21,9 +21,24 @@ pub use model::Value;
 
 use std::fmt;
 
+/// Which part of the reader found a fault; Go counts lines differently in each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Characters to tokens.
+    Scan,
+    /// Tokens to structure.
+    Parse,
+    /// Anchors, tags and limits; the message has no line.
+    Compose,
+    /// YAML to JSON; the message does not speak of YAML.
+    Convert,
+}
+
 /// Why a text is no YAML we read, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct YamlError {
+    /// Which part of the reader found it.
+    pub stage: Stage,
     /// Line as people count, from 1; 0 when the fault has no place.
     pub line: usize,
     /// Column as people count, from 1; 0 when the fault has no place.
@@ -33,11 +48,20 @@ pub struct YamlError {
 }
 
 impl fmt::Display for YamlError {
+    /// Prints what Go's reader says, which is one line short for faults of structure and silent
+    /// about the first line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.line == 0 {
+        let line = match self.stage {
+            Stage::Convert => return f.write_str(&self.message),
+            Stage::Compose => 0,
+            Stage::Scan if self.line == 1 => 0,
+            Stage::Scan => self.line,
+            Stage::Parse => self.line.saturating_sub(1),
+        };
+        if line == 0 {
             write!(f, "yaml: {}", self.message)
         } else {
-            write!(f, "yaml: line {}: {}", self.line, self.message)
+            write!(f, "yaml: line {line}: {}", self.message)
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Text to [`Value`]: parser events, anchors, merge keys, and keys turned into strings.
 
-use crate::YamlError;
 use crate::resolve::{self, Scalar};
+use crate::{Stage, YamlError};
 use base64::Engine as _;
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
 use model::{Map, Value};
@@ -71,28 +71,41 @@ pub fn parse_all(text: &str) -> Vec<Result<Value, YamlError>> {
 
 struct Loader<'a> {
     parser: Parser<'a, StrInput<'a>>,
-    anchors: BTreeMap<usize, (Value, usize, bool)>,
+    text: &'a str,
+    anchors: BTreeMap<usize, Anchor>,
     duplicates: Vec<String>,
     // How many nodes were made, and how many of them by aliases.
     nodes: usize,
     by_alias: usize,
 }
 
+struct Anchor {
+    value: Value,
+    // How many nodes the value is made of.
+    size: usize,
+    // Where the values of a mapping stand.
+    lines: Lines,
+}
+
+type Lines = BTreeMap<String, usize>;
 type Next<'a> = (Event<'a>, Span);
 
 impl<'a> Loader<'a> {
     fn new(text: &'a str) -> Result<Self, YamlError> {
         if text.len() > SIZE_MAX {
-            return Err(fault(0, 0, format!("text is longer than {SIZE_MAX} bytes")));
+            return Err(compose(format!("text is longer than {SIZE_MAX} bytes")));
         }
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        check_first_line(text)?;
         let options = granit_parser::options! {
             emit_comments: false,
+            emit_unresolved_aliases: true,
             flow_nesting_limit: DEPTH_MAX,
             block_nesting_limit: DEPTH_MAX,
         };
         Ok(Self {
             parser: Parser::new_from_str_with_options(text, options),
+            text,
             anchors: BTreeMap::new(),
             duplicates: Vec::new(),
             nodes: 0,
@@ -103,7 +116,7 @@ impl<'a> Loader<'a> {
     fn event(&mut self) -> Result<Next<'a>, YamlError> {
         match self.parser.next_event() {
             Some(Ok(next)) => Ok(next),
-            Some(Err(error)) => Err(explain(&error)),
+            Some(Err(error)) => Err(self.explain(&error)),
             None => Ok((Event::StreamEnd, Span::default())),
         }
     }
@@ -124,42 +137,89 @@ impl<'a> Loader<'a> {
         let value = self.node(next)?;
         match self.event()?.0 {
             Event::DocumentEnd | Event::StreamEnd => Ok(Some(value)),
-            _ => Err(fault(0, 0, "did not find expected <document start>")),
+            _ => Err(compose("did not find expected <document start>")),
         }
     }
 
     fn node(&mut self, (event, span): Next<'a>) -> Result<Value, YamlError> {
         self.nodes += 1;
         let before = self.nodes;
-        let (value, anchor, is_map) = match event {
-            Event::Alias(id) => return self.alias(id, span),
+        let mut lines = Lines::new();
+        let (value, anchor) = match event {
+            Event::Alias(id) => return self.alias(id),
             Event::Scalar(text, style, anchor, tag) => {
-                let scalar = scalar(&text, style, tag.as_deref(), span)?;
-                (to_value(scalar, text, span)?, anchor, false)
+                let text = self.without_false_end(text, style, span);
+                let scalar = self.scalar(&text, style, tag.as_deref(), span)?;
+                (to_value(scalar, text)?, anchor)
             }
-            Event::SequenceStart(_, anchor, _) => (self.sequence()?, anchor, false),
-            Event::MappingStart(_, anchor, _) => (self.mapping()?, anchor, true),
-            _ => return Err(at(span, "did not find expected node content")),
+            Event::SequenceStart(_, anchor, _) => (self.sequence()?, anchor),
+            Event::MappingStart(_, anchor, _) => {
+                (self.mapping((anchor != 0).then_some(&mut lines))?, anchor)
+            }
+            other => return Err(unexpected(&other, span)),
         };
         if anchor != 0 {
-            let size = self.nodes - before + 1;
-            self.anchors.insert(anchor, (value.clone(), size, is_map));
+            let entry = Anchor {
+                value: value.clone(),
+                size: self.nodes - before + 1,
+                lines,
+            };
+            self.anchors.insert(anchor, entry);
         }
         Ok(value)
     }
 
-    fn alias(&mut self, id: usize, span: Span) -> Result<Value, YamlError> {
-        let Some((value, size, _)) = self.anchors.get(&id) else {
-            return Err(fault(0, 0, "anchor value contains itself"));
+    fn alias(&mut self, id: usize) -> Result<Value, YamlError> {
+        let Some(anchor) = self.anchors.get(&id) else {
+            return Err(compose("anchor value contains itself"));
         };
-        self.nodes += size;
-        self.by_alias += size;
+        self.nodes += anchor.size;
+        self.by_alias += anchor.size;
         let share = self.by_alias as f64 / self.nodes as f64;
         if self.by_alias > 100 && self.nodes > 1_000 && share > allowed_share(self.nodes) {
-            let _ = span;
-            return Err(fault(0, 0, "document contains excessive aliasing"));
+            return Err(compose("document contains excessive aliasing"));
         }
-        Ok(value.clone())
+        Ok(anchor.value.clone())
+    }
+
+    fn scalar(
+        &self,
+        text: &str,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+        span: Span,
+    ) -> Result<Meaning, YamlError> {
+        if style == ScalarStyle::DoubleQuoted {
+            check_escapes(span.slice(self.text).unwrap_or_default(), span)?;
+        }
+        meaning(text, style, tag)
+    }
+
+    // Our scanner ends a block scalar with a line break even where the text ends without one.
+    fn without_false_end(
+        &self,
+        text: Cow<'a, str>,
+        style: ScalarStyle,
+        span: Span,
+    ) -> Cow<'a, str> {
+        let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+        let at_end = span.byte_range().is_some_and(|r| r.end >= self.text.len());
+        if !block || !at_end || self.text.ends_with('\n') || !text.ends_with('\n') {
+            return text;
+        }
+        let mut text = text.into_owned();
+        text.pop();
+        Cow::Owned(text)
+    }
+
+    // A collection that is never closed is missed at the end of the text.
+    fn explain(&self, error: &ScanError) -> YamlError {
+        let mut fault = explain(error);
+        if matches!(error.kind(), ErrorKind::UnclosedFlowCollection { .. }) {
+            fault.line = self.text.lines().count() + 1;
+            fault.column = 1;
+        }
+        fault
     }
 
     fn sequence(&mut self) -> Result<Value, YamlError> {
@@ -173,11 +233,11 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn mapping(&mut self) -> Result<Value, YamlError> {
+    // `lines` takes where the values stand, for those who merge the mapping.
+    fn mapping(&mut self, mut lines: Option<&mut Lines>) -> Result<Value, YamlError> {
         let mut map = Map::new();
         loop {
             let next = self.event()?;
-            let span = next.1;
             if matches!(next.0, Event::MappingEnd) {
                 return Ok(Value::Object(map));
             }
@@ -191,8 +251,11 @@ impl<'a> Loader<'a> {
             let line = next.1.start.line();
             let value = self.node(next)?;
             let Key::Text { text, shown } = key else {
-                return Err(null_key(&value, span));
+                return Err(null_key(&value));
             };
+            if let Some(lines) = &mut lines {
+                lines.insert(text.clone(), line);
+            }
             self.insert(&mut map, text, value, line, &shown);
         }
     }
@@ -214,20 +277,25 @@ impl<'a> Loader<'a> {
     fn key(&mut self, (event, span): Next<'a>) -> Result<Key, YamlError> {
         let (text, scalar) = match event {
             Event::Scalar(text, style, anchor, tag) => {
-                let scalar = scalar(&text, style, tag.as_deref(), span)?;
+                let scalar = self.scalar(&text, style, tag.as_deref(), span)?;
                 if anchor != 0 {
-                    let value = to_value(scalar.clone(), text.clone(), span)?;
-                    self.anchors.insert(anchor, (value, 1, false));
+                    let entry = Anchor {
+                        value: to_value(scalar.clone(), text.clone())?,
+                        size: 1,
+                        lines: Lines::new(),
+                    };
+                    self.anchors.insert(anchor, entry);
                 }
                 (text, scalar)
             }
-            Event::Alias(id) => match self.alias(id, span)? {
+            other => match self.node((other, span))? {
                 Value::String(text) => (Cow::Owned(text), Meaning::Plain(Scalar::Text)),
                 Value::Null => return Ok(Key::Null),
-                Value::Array(_) | Value::Object(_) => return Err(at(span, "invalid map key")),
+                list @ (Value::Array(_) | Value::Object(_)) => {
+                    return Err(compose(format!("invalid map key: {}", go_syntax(&list))));
+                }
                 other => return Ok(Key::text(other.to_string(), other.to_string())),
             },
-            _ => return Err(at(span, "invalid map key")),
         };
         Ok(match scalar {
             Meaning::Plain(Scalar::Null) => Key::Null,
@@ -238,7 +306,7 @@ impl<'a> Loader<'a> {
                 let text = float_key(f);
                 Key::text(text.clone(), text)
             }
-            Meaning::Plain(Scalar::Timestamp | Scalar::Merge | Scalar::Text) => {
+            Meaning::Plain(Scalar::Timestamp | Scalar::Text) => {
                 let shown = model::field::go_quote(&text);
                 Key::text(text.into_owned(), shown)
             }
@@ -252,41 +320,46 @@ impl<'a> Loader<'a> {
     // Keys of a merged mapping go in where the merge stands: what follows wins over them. Of a
     // list of mappings the first wins.
     fn merge(&mut self, next: Next<'a>, map: &mut Map<String, Value>) -> Result<(), YamlError> {
-        let line = next.1.start.line();
-        let wrong = || {
-            fault(
-                0,
-                0,
-                "map merge requires map or sequence of maps as the value",
-            )
-        };
         let mut sources = Vec::new();
         match next.0 {
-            Event::MappingStart(..) => sources.push(self.node(next)?),
-            Event::Alias(id) => match self.anchors.get(&id) {
-                Some((_, _, true)) => sources.push(self.node(next)?),
-                _ => return Err(wrong()),
-            },
             Event::SequenceStart(..) => loop {
                 let entry = self.event()?;
-                match entry.0 {
-                    Event::SequenceEnd => break,
-                    Event::MappingStart(..) | Event::Alias(_) => sources.push(self.node(entry)?),
-                    _ => return Err(wrong()),
+                if matches!(entry.0, Event::SequenceEnd) {
+                    break;
                 }
+                sources.push(self.merge_source(entry)?);
             },
-            _ => return Err(wrong()),
+            _ => sources.push(self.merge_source(next)?),
         }
-        for source in sources.into_iter().rev() {
-            let Value::Object(source) = source else {
-                return Err(wrong());
-            };
+        for (source, lines) in sources.into_iter().rev() {
             for (key, value) in source {
                 let shown = model::field::go_quote(&key);
+                let line = lines.get(&key).copied().unwrap_or(0);
                 self.insert(map, key, value, line, &shown);
             }
         }
         Ok(())
+    }
+
+    fn merge_source(&mut self, next: Next<'a>) -> Result<(Map<String, Value>, Lines), YamlError> {
+        let mut lines = Lines::new();
+        let value = match next.0 {
+            Event::MappingStart(..) => self.mapping(Some(&mut lines))?,
+            Event::Alias(id) => {
+                let value = self.alias(id)?;
+                if let Some(anchor) = self.anchors.get(&id) {
+                    lines.clone_from(&anchor.lines);
+                }
+                value
+            }
+            _ => Value::Null,
+        };
+        match value {
+            Value::Object(map) => Ok((map, lines)),
+            _ => Err(compose(
+                "map merge requires map or sequence of maps as the value",
+            )),
+        }
     }
 }
 
@@ -324,12 +397,7 @@ fn standard(tag: &Tag) -> Option<Cow<'_, str>> {
     tag.suffix_in_namespace("tag:yaml.org,2002:")
 }
 
-fn scalar(
-    text: &str,
-    style: ScalarStyle,
-    tag: Option<&Tag>,
-    span: Span,
-) -> Result<Meaning, YamlError> {
+fn meaning(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Meaning, YamlError> {
     let Some(tag) = tag else {
         return Ok(Meaning::Plain(if style == ScalarStyle::Plain {
             resolve::plain(text)
@@ -337,31 +405,31 @@ fn scalar(
             Scalar::Text
         }));
     };
-    let _ = span;
     let wanted = match standard(tag).as_deref() {
         Some("binary") => {
             let packed: String = text.split_ascii_whitespace().collect();
             return base64::engine::general_purpose::STANDARD
                 .decode(packed)
                 .map(|bytes| Meaning::Binary(String::from_utf8_lossy(&bytes).into_owned()))
-                .map_err(|_| fault(0, 0, "!!binary value contains invalid base64 data"));
+                .map_err(|_| compose("!!binary value contains invalid base64 data"));
         }
         Some(name @ ("bool" | "int" | "float" | "null" | "timestamp")) => format!("!!{name}"),
         _ => return Ok(Meaning::Plain(Scalar::Text)),
     };
-    let found = resolve::plain(text);
-    let found = match found {
+    let found = match resolve::plain(text) {
         Scalar::Int(n) if wanted == "!!float" => Scalar::Float(n as f64),
         other => other,
     };
     if found.tag() == wanted {
         return Ok(Meaning::Plain(found));
     }
-    let message = format!("cannot decode {} `{text}` as a {wanted}", found.tag());
-    Err(fault(0, 0, message))
+    let found = found.tag();
+    Err(compose(format!(
+        "cannot decode {found} `{text}` as a {wanted}"
+    )))
 }
 
-fn to_value(meaning: Meaning, text: Cow<'_, str>, span: Span) -> Result<Value, YamlError> {
+fn to_value(meaning: Meaning, text: Cow<'_, str>) -> Result<Value, YamlError> {
     Ok(match meaning {
         Meaning::Binary(text) => Value::String(text),
         Meaning::Plain(Scalar::Null) => Value::Null,
@@ -369,26 +437,22 @@ fn to_value(meaning: Meaning, text: Cow<'_, str>, span: Span) -> Result<Value, Y
         Meaning::Plain(Scalar::Int(n)) => n.into(),
         Meaning::Plain(Scalar::Uint(n)) => float(n as f64)?,
         Meaning::Plain(Scalar::Float(f)) => float(f)?,
-        Meaning::Plain(Scalar::Timestamp | Scalar::Merge | Scalar::Text) => {
-            let _ = span;
-            Value::String(text.into_owned())
-        }
+        Meaning::Plain(Scalar::Timestamp | Scalar::Text) => Value::String(text.into_owned()),
     })
 }
 
 fn float(value: f64) -> Result<Value, YamlError> {
-    json::number::from_float(value)
-        .map(Value::Number)
-        .ok_or_else(|| {
-            let shown = if value.is_nan() {
-                "NaN"
-            } else if value > 0.0 {
-                "+Inf"
-            } else {
-                "-Inf"
-            };
-            fault(0, 0, format!("json: unsupported value: {shown}"))
-        })
+    let number = json::number::from_float(value).map(Value::Number);
+    number.ok_or_else(|| {
+        let shown = if value.is_nan() {
+            "NaN"
+        } else if value > 0.0 {
+            "+Inf"
+        } else {
+            "-Inf"
+        };
+        convert(format!("json: unsupported value: {shown}"))
+    })
 }
 
 // Go prints float keys with the digits that a 32 bit float needs.
@@ -402,17 +466,31 @@ fn float_key(value: f64) -> String {
     }
 }
 
-fn null_key(value: &Value, span: Span) -> YamlError {
-    let _ = span;
-    let shown = match value {
-        Value::Null => "interface {}(nil)".to_owned(),
-        other => model::field::show(other),
-    };
-    fault(
-        0,
-        0,
-        format!("unsupported map key of type: %!s(<nil>), key: <nil>, value: {shown}"),
-    )
+fn null_key(value: &Value) -> YamlError {
+    let shown = go_syntax(value);
+    convert(format!(
+        "unsupported map key of type: %!s(<nil>), key: <nil>, value: {shown}"
+    ))
+}
+
+// A value as Go's `%#v` prints it.
+fn go_syntax(value: &Value) -> String {
+    match value {
+        Value::Null => "interface {}(nil)".into(),
+        Value::String(text) => model::field::go_quote(text),
+        Value::Array(list) => {
+            let shown: Vec<_> = list.iter().map(go_syntax).collect();
+            format!("[]interface {{}}{{{}}}", shown.join(", "))
+        }
+        Value::Object(map) => {
+            let entry = |(k, v): (&String, &Value)| {
+                format!("{}:{}", model::field::go_quote(k), go_syntax(v))
+            };
+            let shown: Vec<_> = map.iter().map(entry).collect();
+            format!("map[interface {{}}]interface {{}}{{{}}}", shown.join(", "))
+        }
+        other => other.to_string(),
+    }
 }
 
 // Small documents may consist of aliases almost wholly, large ones hardly at all.
@@ -426,66 +504,162 @@ fn allowed_share(nodes: usize) -> f64 {
     }
 }
 
-fn fault(line: usize, column: usize, message: impl Into<String>) -> YamlError {
+fn compose(message: impl Into<String>) -> YamlError {
     YamlError {
-        line,
-        column,
+        stage: Stage::Compose,
+        line: 0,
+        column: 0,
         message: message.into(),
     }
 }
 
-fn at(span: Span, message: &str) -> YamlError {
-    fault(span.start.line(), span.start.col() + 1, message)
+fn convert(message: String) -> YamlError {
+    YamlError {
+        stage: Stage::Convert,
+        ..compose(message)
+    }
 }
 
-// The scanner's fault in the words of Go's.
+fn unexpected(event: &Event<'_>, span: Span) -> YamlError {
+    match event {
+        Event::UnresolvedAlias(name) => compose(format!("unknown anchor '{name}' referenced")),
+        _ => YamlError {
+            stage: Stage::Parse,
+            line: span.start.line(),
+            column: span.start.col() + 1,
+            message: "did not find expected node content".into(),
+        },
+    }
+}
+
+// Our scanner takes a tab for indentation at the very start; Go's does not.
+fn check_first_line(text: &str) -> Result<(), YamlError> {
+    let mut lines = text.lines().enumerate();
+    let first = lines.find(|(_, line)| !line.trim().is_empty() && !line.trim().starts_with('#'));
+    match first {
+        Some((number, line)) if line.starts_with('\t') => Err(YamlError {
+            stage: Stage::Scan,
+            line: number + 1,
+            column: 1,
+            message: "found character that cannot start any token".into(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+// YAML 1.1 has neither `\/` nor pairs of surrogates.
+fn check_escapes(raw: &str, span: Span) -> Result<(), YamlError> {
+    let mut rest = raw;
+    while let Some(at) = rest.find('\\') {
+        let escape = &rest[at + 1..];
+        let message = match escape.as_bytes() {
+            [b'/', ..] => "found unknown escape character",
+            [
+                b'u',
+                b'd' | b'D',
+                b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F',
+                ..,
+            ] => "found invalid Unicode character escape code",
+            _ => {
+                let step = escape.chars().next().map_or(0, char::len_utf8);
+                rest = &escape[step..];
+                continue;
+            }
+        };
+        return Err(YamlError {
+            stage: Stage::Scan,
+            line: span.start.line(),
+            column: span.start.col() + 1,
+            message: message.into(),
+        });
+    }
+    Ok(())
+}
+
+// The fault in the words of Go's scanner and parser.
 fn explain(error: &ScanError) -> YamlError {
-    let message = match error.kind() {
-        ErrorKind::ExpectedBlockMappingKey => "did not find expected key",
-        ErrorKind::ExpectedNodeContent => "did not find expected node content",
-        ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::UnexpectedEofFlowMapping => {
-            "did not find expected ',' or '}'"
+    let (stage, message) = match error.kind() {
+        ErrorKind::ExpectedBlockMappingKey
+        | ErrorKind::InvalidTrailingSingleQuotedScalar
+        | ErrorKind::InvalidTrailingDoubleQuotedScalar => {
+            (Stage::Parse, "did not find expected key")
         }
-        ErrorKind::ExpectedFlowSequenceSeparator | ErrorKind::UnexpectedEofFlowSequence => {
-            "did not find expected ',' or ']'"
+        ErrorKind::ExpectedNodeContent
+        | ErrorKind::MisplacedFlowCollectionEnd
+        | ErrorKind::UnexpectedEofImplicitFlowMapping => {
+            (Stage::Parse, "did not find expected node content")
         }
-        ErrorKind::UnclosedFlowCollection { open: '{' } => "did not find expected ',' or '}'",
-        ErrorKind::UnclosedFlowCollection { .. } => "did not find expected ',' or ']'",
-        ErrorKind::ExpectedBlockSequenceEntry => "did not find expected '-' indicator",
-        ErrorKind::ExpectedDocumentStart => "did not find expected <document start>",
-        ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => "could not find expected ':'",
-        ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidColonPlacement => {
-            "mapping values are not allowed in this context"
+        ErrorKind::ExpectedFlowMappingSeparator
+        | ErrorKind::UnexpectedEofFlowMapping
+        | ErrorKind::UnclosedFlowCollection { open: '{' } => {
+            (Stage::Parse, "did not find expected ',' or '}'")
         }
-        ErrorKind::MappingKeyNotAllowed => "mapping keys are not allowed in this context",
-        ErrorKind::BlockSequenceEntryNotAllowed => {
-            "block sequence entries are not allowed in this context"
+        ErrorKind::ExpectedFlowSequenceSeparator
+        | ErrorKind::UnexpectedEofFlowSequence
+        | ErrorKind::UnclosedFlowCollection { .. } => {
+            (Stage::Parse, "did not find expected ',' or ']'")
         }
+        ErrorKind::ExpectedBlockSequenceEntry => {
+            (Stage::Parse, "did not find expected '-' indicator")
+        }
+        ErrorKind::ExpectedDocumentStart => {
+            (Stage::Parse, "did not find expected <document start>")
+        }
+        ErrorKind::UndeclaredTagHandle => (Stage::Parse, "found undefined tag handle"),
+        ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => {
+            (Stage::Scan, "could not find expected ':'")
+        }
+        ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidColonPlacement => (
+            Stage::Scan,
+            "mapping values are not allowed in this context",
+        ),
+        ErrorKind::MappingKeyNotAllowed => {
+            (Stage::Scan, "mapping keys are not allowed in this context")
+        }
+        ErrorKind::BlockSequenceEntryNotAllowed => (
+            Stage::Scan,
+            "block sequence entries are not allowed in this context",
+        ),
         ErrorKind::UnexpectedCharacter { .. }
         | ErrorKind::TabNotAllowed
-        | ErrorKind::TabInBlockIndentation => "found character that cannot start any token",
-        ErrorKind::TabInIndentation | ErrorKind::TabInPlainScalar => {
-            "found a tab character that violates indentation"
+        | ErrorKind::TabInBlockIndentation => {
+            (Stage::Scan, "found character that cannot start any token")
         }
-        ErrorKind::UnclosedQuotedScalar => "found unexpected end of stream",
-        ErrorKind::DocumentIndicatorInQuotedScalar => "found unexpected document indicator",
-        ErrorKind::UnknownQuotedScalarEscape => "found unknown escape character",
-        ErrorKind::InvalidQuotedScalarHexEscape => "did not find expected hexdecimal number",
-        ErrorKind::UndeclaredTagHandle => "found undefined tag handle",
-        ErrorKind::MissingAnchorOrAliasName => {
-            "did not find expected alphabetic or numeric character"
+        ErrorKind::TabInIndentation | ErrorKind::TabInPlainScalar => (
+            Stage::Scan,
+            "found a tab character that violates indentation",
+        ),
+        ErrorKind::TabAtBlockScalarStart => (
+            Stage::Scan,
+            "found a tab character where an indentation space is expected",
+        ),
+        ErrorKind::UnclosedQuotedScalar => (Stage::Scan, "found unexpected end of stream"),
+        ErrorKind::DocumentIndicatorInQuotedScalar => {
+            (Stage::Scan, "found unexpected document indicator")
         }
-        ErrorKind::UnknownAnchor => "unknown anchor referenced",
-        ErrorKind::InvalidTrailingSingleQuotedScalar
-        | ErrorKind::InvalidTrailingDoubleQuotedScalar => "did not find expected key",
-        ErrorKind::RecursionLimitExceeded => "exceeded max depth of 10000",
-        _ => return located(error, &error.info()),
+        ErrorKind::UnknownQuotedScalarEscape => (Stage::Scan, "found unknown escape character"),
+        ErrorKind::InvalidQuotedScalarHexEscape => {
+            (Stage::Scan, "did not find expected hexdecimal number")
+        }
+        ErrorKind::MissingAnchorOrAliasName => (
+            Stage::Scan,
+            "did not find expected alphabetic or numeric character",
+        ),
+        ErrorKind::InvalidDirectiveName => {
+            (Stage::Scan, "found unexpected non-alphabetical character")
+        }
+        _ => (Stage::Scan, ""),
     };
-    located(error, message)
-}
-
-fn located(error: &ScanError, message: &str) -> YamlError {
-    fault(error.marker().line(), error.marker().col() + 1, message)
+    YamlError {
+        stage,
+        line: error.marker().line(),
+        column: error.marker().col() + 1,
+        message: if message.is_empty() {
+            error.info()
+        } else {
+            message.to_owned()
+        },
+    }
 }
 
 #[cfg(test)]

@@ -12,8 +12,6 @@ pub(crate) enum Scalar {
     Float(f64),
     /// Looks like a point in time; is read as text.
     Timestamp,
-    /// `<<`, which merges when it is a key and is text otherwise.
-    Merge,
     Text,
 }
 
@@ -26,7 +24,6 @@ impl Scalar {
             Self::Int(_) | Self::Uint(_) => "!!int",
             Self::Float(_) => "!!float",
             Self::Timestamp => "!!timestamp",
-            Self::Merge => "!!merge",
             Self::Text => "!!str",
         }
     }
@@ -49,7 +46,6 @@ pub(crate) fn plain(text: &str) -> Scalar {
                 number(text).unwrap_or(Scalar::Text)
             }
         }),
-        Some(b'<') if text == "<<" => Scalar::Merge,
         Some(_) => Scalar::Text,
     }
 }
@@ -192,7 +188,7 @@ mod tests {
             (".", Scalar::Text),
             ("1:30", Scalar::Text),
             ("2001-01-01", Scalar::Timestamp),
-            ("<<", Scalar::Merge),
+            ("<<", Scalar::Text),
             ("-", Scalar::Text),
             ("0x", Scalar::Text),
             ("a1", Scalar::Text),

@@ -101,6 +101,9 @@ impl ControlPlane {
             guard: Some(Guard::start()?),
             temporary,
         };
+        if let (true, Some(guard)) = (temporary, plane.guard.as_mut()) {
+            guard.remove(&plane.folder);
+        }
         plane.launch(&etcd, ports, options)?;
         Ok(plane)
     }

@@ -18,13 +18,21 @@ const FAREWELL: Duration = Duration::from_secs(5);
 const TICK: Duration = Duration::from_millis(20);
 const LOG_LINES: usize = 15;
 
+// A program that outlives us must not keep what our caller left open: a lock, say, would stay held.
+const LET_GO: &str = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-\n";
+const EXEC: &str = "exec \"$0\" \"$@\"\n";
+
 const GUARD: &str = r#"trap '' INT TERM HUP
-pids=
+pids= folder=
 while read -r word; do
-  if [ "$word" = release ]; then exit 0; fi
-  pids="$pids $word"
+  case "$word" in
+    release) exit 0 ;;
+    /*) folder=$word ;;
+    *) pids="$pids $word" ;;
+  esac
 done
 [ -z "$pids" ] || kill -9 $pids 2>/dev/null
+[ -z "$folder" ] || { sleep 0.2; rm -rf "$folder"; }
 exit 0
 "#;
 
@@ -37,7 +45,7 @@ pub(crate) struct Guard {
 impl Guard {
     pub(crate) fn start() -> Result<Self, RealError> {
         let child = Command::new("sh")
-            .args(["-c", GUARD])
+            .args(["-c", &format!("{LET_GO}{GUARD}")])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -52,6 +60,11 @@ impl Guard {
             // A guard that is gone guards nothing; the owner still stops what it started.
             let _ = writeln!(pipe, "{word}");
         }
+    }
+
+    /// Removes a folder, too, when the owner dies.
+    pub(crate) fn remove(&mut self, folder: &Path) {
+        self.tell(&folder.display().to_string());
     }
 
     /// Lets the programs live on after us.
@@ -87,7 +100,9 @@ impl Program {
         let log = work.join(format!("{name}.log"));
         let file = File::create(&log).map_err(io_error(format!("write `{}`", log.display())))?;
         let other = file.try_clone().map_err(io_error("copy a file handle"))?;
-        let child = Command::new(programs.join(name))
+        let child = Command::new("sh")
+            .args(["-c", &format!("{LET_GO}{EXEC}")])
+            .arg(programs.join(name))
             .args(arguments)
             .current_dir(work)
             .stdin(Stdio::null())

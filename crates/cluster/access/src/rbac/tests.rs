@@ -203,9 +203,9 @@ fn changes_are_taken_over_one_by_one() {
     check(
         &rbac,
         question,
-        expect![[r#"
-        no
-        no"#]],
+        expect![[r"
+            no
+            no"]],
     );
     assert!(!rbac.upsert(&json!({"kind": "Pod", "metadata": {"name": "x"}})));
 }

@@ -1,8 +1,9 @@
 //! The file of the store: how it is made, opened, checked and read.
 
-use crate::body::{DICTIONARY, Stored};
+use crate::body::{Stored, dictionary};
 use crate::change::{Key, Version};
 use crate::disk::error::StoreError;
+use crate::disk::seal::{SEAL, seal, sealed, unsealed};
 use crate::memory::Memory;
 use redb::{Database, Durability, ReadableDatabase, ReadableTable, TableDefinition};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -27,7 +28,7 @@ const FORMAT_MAX: u64 = 1;
 const FILE: &str = "store.redb";
 const LOCK: &str = "lock";
 /// Pages the database keeps in memory; all reads are served from elsewhere.
-const CACHE_BYTES: usize = 16 << 20;
+const CACHE_BYTES: usize = 4 << 20;
 
 /// A store that was opened and read.
 pub(super) struct Opened {
@@ -42,18 +43,44 @@ pub(super) fn open(directory: &Path) -> Result<Opened, StoreError> {
     make_directory(directory)?;
     let lock = lock(directory)?;
     let path = directory.join(FILE);
-    let database = if path.exists() {
+    let mut database = if path.exists() {
         database(&path, || Ok(settings().open(&path)?))?
     } else {
         create(directory, &path)?
     };
-    let memory = guarded(&path, || load(&path, &database))?;
-    Ok(Opened {
-        path,
-        database,
-        memory,
-        lock: Some(lock),
-    })
+    let read = guarded(&path, || {
+        let memory = load(&path, &database)?;
+        check(&path, &mut database, memory)
+    });
+    match read {
+        Ok(memory) => Ok(Opened {
+            path,
+            database,
+            memory,
+            lock: Some(lock),
+        }),
+        Err(error) => {
+            // Closing a broken file may stumble over the same fault again.
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(database)));
+            Err(error)
+        }
+    }
+}
+
+/// Makes sure that writing cannot do harm: the database takes its list of free pages on trust, and a
+/// wrong one would have it write over objects. It puts that list right if need be.
+fn check(path: &Path, database: &mut Database, memory: Memory) -> Result<Memory, StoreError> {
+    let sound = database
+        .check_integrity()
+        .map_err(|source| StoreError::read(path, source.into()))?;
+    if sound {
+        return Ok(memory);
+    }
+    let again = load(path, database)?;
+    if again.version() == memory.version() {
+        return Ok(again);
+    }
+    Err(StoreError::corrupt(path, "its newest changes are lost"))
 }
 
 /// How the database is used.
@@ -70,9 +97,10 @@ pub(super) fn initialise(database: &Database) -> Result<(), redb::Error> {
     transaction.open_table(META)?;
     {
         let mut about = transaction.open_table(ABOUT)?;
-        about.insert(FORMAT, FORMAT_MAX.to_le_bytes().as_slice())?;
-        about.insert(VERSION, Memory::new().version().to_le_bytes().as_slice())?;
-        about.insert(PACKED_WITH, DICTIONARY)?;
+        let first = Memory::new().version();
+        about.insert(FORMAT, &*sealed(FORMAT, &FORMAT_MAX.to_le_bytes()))?;
+        about.insert(VERSION, &*sealed(VERSION, &first.to_le_bytes()))?;
+        about.insert(PACKED_WITH, &*sealed(PACKED_WITH, dictionary()))?;
     }
     transaction.commit()?;
     Ok(())
@@ -83,28 +111,21 @@ pub(super) fn load(path: &Path, database: &Database) -> Result<Memory, StoreErro
     let read = |source: redb::Error| StoreError::read(path, source);
     let transaction = database.begin_read().map_err(|e| read(e.into()))?;
     let about = transaction.open_table(ABOUT).map_err(|e| read(e.into()))?;
-    let found = number(&about, FORMAT).map_err(read)?;
-    match found {
-        Some(1..=FORMAT_MAX) => {}
-        Some(found) => {
-            return Err(StoreError::Newer {
-                path: path.to_owned(),
-                found,
-                known: FORMAT_MAX,
-            });
-        }
-        None => return Err(StoreError::corrupt(path, "it does not say its format")),
+    let found = number(path, &about, FORMAT)?;
+    if found > FORMAT_MAX {
+        return Err(StoreError::Newer {
+            path: path.to_owned(),
+            found,
+            known: FORMAT_MAX,
+        });
     }
-    let Some(version) = number(&about, VERSION).map_err(read)? else {
-        return Err(StoreError::corrupt(path, "it does not say its version"));
-    };
-    let dictionary = about.get(PACKED_WITH).map_err(|e| read(e.into()))?;
-    let dictionary = dictionary.map_or_else(Vec::new, |bytes| bytes.value().to_vec());
+    let version = number(path, &about, VERSION)?;
+    let packed_with = value(path, &about, PACKED_WITH)?.unwrap_or_default();
     let objects = transaction
         .open_table(OBJECTS)
         .map_err(|e| read(e.into()))?;
-    let objects = bodies(path, &objects, &dictionary, version)?;
-    if dictionary != DICTIONARY {
+    let objects = bodies(path, &objects, &packed_with, version)?;
+    if packed_with != dictionary() {
         repack(database, &objects).map_err(|source| StoreError::write(path, source))?;
     }
     Ok(Memory::restore(version, objects))
@@ -113,19 +134,22 @@ pub(super) fn load(path: &Path, database: &Database) -> Result<Memory, StoreErro
 fn bodies(
     path: &Path,
     table: &impl ReadableTable<(&'static str, &'static str, &'static str), &'static [u8]>,
-    dictionary: &[u8],
+    packed_with: &[u8],
     version: Version,
 ) -> Result<Vec<(Key, Stored)>, StoreError> {
+    let read = |source: redb::StorageError| StoreError::read(path, source.into());
     let mut objects = Vec::new();
-    for item in table.iter().map_err(|e| StoreError::read(path, e.into()))? {
-        let (key, body) = item.map_err(|e| StoreError::read(path, e.into()))?;
+    for item in table.iter().map_err(read)? {
+        let (key, record) = item.map_err(read)?;
         let (resource, namespace, name) = key.value();
         let key = Key::new(resource, namespace, name);
-        let stored = if dictionary == DICTIONARY {
-            Stored::from_bytes(body.value())
-        } else {
-            Stored::from_foreign(body.value(), dictionary)
-        };
+        let stored = body(&key, record.value()).and_then(|body| {
+            if packed_with == dictionary() {
+                Stored::from_bytes(body)
+            } else {
+                Stored::from_foreign(body, packed_with)
+            }
+        });
         match stored {
             Some(stored) if stored.version() <= version => objects.push((key, stored)),
             Some(_) => {
@@ -137,12 +161,30 @@ fn bodies(
             None => {
                 return Err(StoreError::corrupt(
                     path,
-                    format!("{key} cannot be unpacked"),
+                    format!("{key} does not fit its seal"),
                 ));
             }
         }
     }
+    if objects.len() as u64 != table.len().map_err(read)? {
+        return Err(StoreError::corrupt(path, "objects are missing"));
+    }
     Ok(objects)
+}
+
+/// An object as it is kept: its body, and the seal of its key.
+pub(super) fn record(key: &Key, body: &Stored) -> Vec<u8> {
+    [body.as_bytes(), &seal_of(key)].concat()
+}
+
+/// The body in what [`record`] gave; `None` when it belongs to another key.
+fn body<'a>(key: &Key, record: &'a [u8]) -> Option<&'a [u8]> {
+    let (body, found) = record.split_last_chunk::<SEAL>()?;
+    (*found == seal_of(key)).then_some(body)
+}
+
+fn seal_of(key: &Key) -> [u8; SEAL] {
+    seal(&[&key.resource, &key.namespace, &key.name].map(|part| part.as_bytes()))
 }
 
 /// Writes all bodies anew, with the dictionary of this program.
@@ -152,10 +194,10 @@ fn repack(database: &Database, objects: &[(Key, Stored)]) -> Result<(), redb::Er
         let mut table = transaction.open_table(OBJECTS)?;
         for (key, stored) in objects {
             let parts = (&*key.resource, &*key.namespace, &*key.name);
-            table.insert(parts, stored.as_bytes())?;
+            table.insert(parts, &*record(key, stored))?;
         }
         let mut about = transaction.open_table(ABOUT)?;
-        about.insert(PACKED_WITH, DICTIONARY)?;
+        about.insert(PACKED_WITH, &*sealed(PACKED_WITH, dictionary()))?;
     }
     transaction.commit()?;
     Ok(())
@@ -165,17 +207,49 @@ fn repack(database: &Database, objects: &[(Key, Stored)]) -> Result<(), redb::Er
 pub(super) fn put_meta(database: &Database, name: &str, value: &[u8]) -> Result<(), redb::Error> {
     let mut transaction = database.begin_write()?;
     transaction.set_durability(Durability::Immediate)?;
-    transaction.open_table(META)?.insert(name, value)?;
+    transaction
+        .open_table(META)?
+        .insert(name, &*sealed(name, value))?;
     transaction.commit()?;
     Ok(())
 }
 
-fn number(
-    about: &impl ReadableTable<&'static str, &'static [u8]>,
+/// One named value.
+pub(super) fn get_meta(
+    path: &Path,
+    database: &Database,
     name: &str,
-) -> Result<Option<u64>, redb::Error> {
-    let bytes = about.get(name)?;
-    Ok(bytes.and_then(|bytes| bytes.value().try_into().ok().map(u64::from_le_bytes)))
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let read = |source: redb::Error| StoreError::read(path, source);
+    let transaction = database.begin_read().map_err(|e| read(e.into()))?;
+    let table = transaction.open_table(META).map_err(|e| read(e.into()))?;
+    value(path, &table, name)
+}
+
+fn value(
+    path: &Path,
+    table: &impl ReadableTable<&'static str, &'static [u8]>,
+    name: &str,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let found = table
+        .get(name)
+        .map_err(|e| StoreError::read(path, e.into()))?;
+    let Some(bytes) = found else {
+        return Ok(None);
+    };
+    let value = unsealed(name, bytes.value());
+    let damaged = || StoreError::corrupt(path, format!("`{name}` does not fit its seal"));
+    value.ok_or_else(damaged).map(Some)
+}
+
+fn number(
+    path: &Path,
+    table: &impl ReadableTable<&'static str, &'static [u8]>,
+    name: &str,
+) -> Result<u64, StoreError> {
+    let bytes = value(path, table, name)?;
+    let number = bytes.and_then(|bytes| bytes.try_into().ok().map(u64::from_le_bytes));
+    number.ok_or_else(|| StoreError::corrupt(path, format!("it does not say its {name}")))
 }
 
 /// Makes a new file under another name first, so that a death half way leaves no half store.

@@ -6,7 +6,8 @@
 use crate::body::Stored;
 use crate::change::{Committed, EventKind, Key, Version};
 use crate::disk::error::StoreError;
-use crate::disk::file::{ABOUT, OBJECTS, VERSION};
+use crate::disk::file::{ABOUT, OBJECTS, VERSION, record};
+use crate::disk::seal::sealed;
 use redb::{Database, Durability};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -212,14 +213,14 @@ impl Writer {
         {
             let mut objects = transaction.open_table(OBJECTS)?;
             for (key, body) in &newest {
-                let key = (&*key.resource, &*key.namespace, &*key.name);
+                let place = (&*key.resource, &*key.namespace, &*key.name);
                 match body {
-                    Some(body) => objects.insert(key, body.as_bytes())?,
-                    None => objects.remove(key)?,
+                    Some(body) => objects.insert(place, &*record(key, body))?,
+                    None => objects.remove(place)?,
                 };
             }
             let mut about = transaction.open_table(ABOUT)?;
-            about.insert(VERSION, version.to_le_bytes().as_slice())?;
+            about.insert(VERSION, &*sealed(VERSION, &version.to_le_bytes()))?;
         }
         transaction.commit()?;
         Ok(())

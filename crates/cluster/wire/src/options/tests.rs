@@ -107,3 +107,32 @@ fn delete_options_come_from_query_or_body() {
     assert_eq!(options.preconditions.resource_version.as_deref(), Some("5"));
     assert!(options.dry_run);
 }
+
+#[test]
+fn delete_bodies_are_decoded_as_the_server_does() {
+    let read = |body: &str| DeleteOptions::from_bytes(BodyFormat::Json, body.as_bytes());
+    assert_eq!(
+        read(r#"{"gracePeriodSeconds":5,"bogus":1}"#)
+            .unwrap()
+            .grace_period_seconds,
+        Some(5)
+    );
+    for (body, wanted) in [
+        (
+            r#"{"gracePeriodSeconds":"x"}"#,
+            "400 json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64",
+        ),
+        (
+            r#"{"kind":"Pod","apiVersion":"v1"}"#,
+            "400 no kind \"Pod\" is registered for version \"v1\" in scheme \"pkg/runtime/scheme.go:111\"",
+        ),
+        (
+            "{bad",
+            "400 couldn't get version/kind; json parse error: invalid character 'b' looking for beginning of object key string",
+        ),
+    ] {
+        assert_eq!(refusal(read(body)), wanted);
+    }
+    let yaml = DeleteOptions::from_bytes(BodyFormat::Yaml, b"propagationPolicy: Orphan\n");
+    assert_eq!(yaml.unwrap().propagation_policy.as_deref(), Some("Orphan"));
+}

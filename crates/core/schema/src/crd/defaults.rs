@@ -38,12 +38,11 @@ pub fn default_crd(crd: &mut Value) {
 /// The status of a CustomResourceDefinition that was just created.
 pub fn initial_status(crd: &Value) -> Value {
     let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
-    let stored: Vec<&str> = versions
+    let stored = versions
         .into_iter()
         .flatten()
-        .filter(|v| v.get("storage").and_then(Value::as_bool) == Some(true))
-        .map(|v| text(v, &["name"]))
-        .collect();
+        .find(|v| v.get("storage").and_then(Value::as_bool) == Some(true))
+        .map(|v| [text(v, &["name"])]);
     json!({
         "conditions": null,
         "acceptedNames": {"plural": "", "kind": ""},

@@ -26,7 +26,7 @@ fn keys_become_strings() {
     check("0.1: a", json!({"0.1": "a"}));
     check_fault(
         "~: a",
-        "yaml: unsupported map key of type: %!s(<nil>), key: <nil>, value: \"a\"",
+        "unsupported map key of type: %!s(<nil>), key: <nil>, value: \"a\"",
     );
 }
 
@@ -49,7 +49,7 @@ fn tags_are_obeyed() {
         json!({"a": "1", "b": 2, "c": 3, "d": "x", "e": "hi"}),
     );
     check_fault("a: !!int x", "yaml: cannot decode !!str `x` as a !!int");
-    check_fault("a: .inf", "yaml: json: unsupported value: +Inf");
+    check_fault("a: .inf", "json: unsupported value: +Inf");
 }
 
 #[test]
@@ -88,8 +88,10 @@ fn laughs_by_the_billion_are_refused() {
 #[test]
 fn broken_text_says_where() {
     check_fault(
-        "a: b: c",
-        "yaml: line 1: mapping values are not allowed in this context",
+        "x: y\na: b: c",
+        "yaml: line 2: mapping values are not allowed in this context",
     );
     check_fault("a: [1, 2", "yaml: line 1: did not find expected ',' or ']'");
+    let fault = parse("x: y\na: b: c").unwrap_err();
+    assert_eq!((fault.line, fault.column), (2, 5));
 }
