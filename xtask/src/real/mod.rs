@@ -3,6 +3,7 @@
 mod down;
 mod env;
 pub(crate) mod plane;
+mod sandbox;
 pub(crate) mod sessions;
 mod test;
 mod up;

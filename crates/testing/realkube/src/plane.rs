@@ -85,7 +85,7 @@ impl ControlPlane {
         let url = format!("https://127.0.0.1:{}", ports[2]);
         let kubeconfig = folder.join("kubeconfig");
         let tokens = format!(
-            "{ADMIN_TOKEN},admin,admin-uid,\"system:masters\"\n{USER_TOKEN},somebody,user-uid\n"
+            "{ADMIN_TOKEN},admin,,\"system:masters\"\n{USER_TOKEN},somebody,\n"
         );
         write(&folder.join("tokens.csv"), &tokens)?;
         write(&kubeconfig, &kubeconfig_text(&url, &folder, ADMIN_TOKEN))?;
