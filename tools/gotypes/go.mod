@@ -1,4 +1,4 @@
-module gotypes
+module tiphys/tools/gotypes
 
 go 1.26.0
 

@@ -14,6 +14,10 @@ const DEPTH_MAX: usize = 100;
 
 /// Reads a protobuf body of a built-in kind; the error is for people.
 pub fn decode_protobuf(body: &[u8]) -> Result<(GroupVersionKind, Value), String> {
+    decode_at(body, 0)
+}
+
+fn decode_at(body: &[u8], depth: usize) -> Result<(GroupVersionKind, Value), String> {
     let (gvk, raw) = unwrap_protobuf(body)?;
     let table = table();
     let ty = table.kind(&gvk).filter(|ty| ty.protobuf).ok_or_else(|| {
@@ -24,7 +28,7 @@ pub fn decode_protobuf(body: &[u8]) -> Result<(GroupVersionKind, Value), String>
         )
     })?;
     let mut map = Map::new();
-    Reading { table }.message(raw, ty, &[], &mut map, 0)?;
+    Reading { table }.message(raw, ty, &[], &mut map, depth)?;
     if !gvk.kind.is_empty() {
         map.insert("kind".into(), gvk.kind.as_str().into());
         map.insert("apiVersion".into(), gvk.api_version().into());
@@ -344,7 +348,7 @@ impl Reading<'_> {
                 Some(1) => lossy(bytes_of(3).unwrap_or_default()).into(),
                 _ => (varint(2).unwrap_or(0) as i32).into(),
             },
-            Special::Raw => raw_json(bytes_of(1).unwrap_or_default())?,
+            Special::Raw => raw_json(bytes_of(1).unwrap_or_default(), depth)?,
             Special::SchemaOrArray(shape) => {
                 let mut list = Vec::new();
                 for entry in all(2) {
@@ -372,12 +376,12 @@ impl Reading<'_> {
     }
 }
 
-fn raw_json(bytes: &[u8]) -> Result<Value, String> {
+fn raw_json(bytes: &[u8], depth: usize) -> Result<Value, String> {
     if bytes.is_empty() {
         return Ok(Value::Null);
     }
     if bytes.starts_with(MAGIC) {
-        return decode_protobuf(bytes).map(|(_, value)| value);
+        return decode_at(bytes, depth + 1).map(|(_, value)| value);
     }
     json::parse(bytes)
         .map(|parsed| parsed.value)

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// How deep arrays and objects may nest. Go allows 10,000; we stop earlier, with its message, since
-/// whoever walks the parsed value does so by recursion.
-pub const DEPTH_MAX: usize = 500;
+/// whoever walks the parsed value does so by recursion, and since `serde_json` reads back no more
+/// than 128 levels, lists and events around the object included.
+pub const DEPTH_MAX: usize = 120;
 
 /// Why the text is no JSON, in Go's words.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,6 +10,7 @@
 //! ```
 
 mod emit;
+mod fault;
 mod load;
 mod resolve;
 mod sort;

@@ -196,3 +196,24 @@ fn other_kinds_are_left_alone() {
     );
     assert_eq!(value, json!({"spec": {"a": null}}));
 }
+
+#[test]
+fn the_deepest_body_fits_the_stack() {
+    let crd = gvk("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+    let schema = |levels: usize| {
+        let inner = format!("{}{{}}{}", "{\"items\":".repeat(levels), "}".repeat(levels));
+        format!(r#"{{"spec":{{"versions":[{{"schema":{{"openAPIV3Schema":{inner}}}}}]}}}}"#)
+    };
+    let decoded = decode_json(&crd, schema(json::DEPTH_MAX - 6).as_bytes()).unwrap();
+    let mut tree = decoded.value.clone();
+    decode(&crd, &mut tree).unwrap();
+    assert_eq!(tree, decoded.value);
+    assert_eq!(
+        refusal(
+            "apiextensions.k8s.io/v1",
+            "CustomResourceDefinition",
+            &schema(json::DEPTH_MAX)
+        ),
+        "invalid character '{' exceeded max depth"
+    );
+}
