@@ -126,6 +126,29 @@ pub fn protection(review: &Review<'_>, object: &mut Value) {
     }
 }
 
+/// Keeps Pods off a Node that has not said yet that it is ready.
+pub fn not_ready(review: &Review<'_>, node: &mut Value) {
+    const KEY: &str = "node.kubernetes.io/not-ready";
+    if review.operation != Operation::Create || !review.is("", "nodes") {
+        return;
+    }
+    let taint = json!({"key": KEY, "effect": "NoSchedule"});
+    let Some(spec) = node.get_mut("spec").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let slot = spec.entry("taints").or_insert_with(|| json!([]));
+    if slot.is_null() {
+        *slot = json!([]);
+    }
+    if let Some(list) = slot.as_array_mut()
+        && !list
+            .iter()
+            .any(|t| t["key"] == KEY && t["effect"] == "NoSchedule")
+    {
+        list.push(taint);
+    }
+}
+
 fn class_of(claim: &Value) -> &str {
     meta::annotation(claim, "volume.beta.kubernetes.io/storage-class")
         .unwrap_or_else(|| meta::text_at(claim, "/spec/storageClassName"))

@@ -168,6 +168,7 @@ pub fn mutate(
     classes::tolerations(review, object);
     classes::storage_class(review, object, cluster);
     classes::protection(review, object);
+    classes::not_ready(review, object);
     runtimeclass::mutate(review, object, cluster)?;
     classes::ingress_class(review, object, cluster);
     Ok(Vec::new())

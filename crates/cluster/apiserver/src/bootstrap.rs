@@ -16,17 +16,22 @@ pub fn missing(state: &State, now: Timestamp, entropy: &mut dyn FnMut() -> u64) 
         let Some(resource) = state.registry.find_kind(&gvk) else {
             continue;
         };
-        let (namespace, name) = (meta::namespace(object), meta::name(object));
+        let (namespace, name) = (
+            meta::namespace(object).to_owned(),
+            meta::name(object).to_owned(),
+        );
         if state
             .memory
-            .get_parts(&resource.storage, namespace, name)
+            .get_parts(&resource.storage, &namespace, &name)
             .is_some()
         {
             continue;
         }
-        let owned = merge::track_update(merge::Update {
+        let mut object = object.clone();
+        let rest = server_filled(&mut object);
+        let mut owned = merge::track_update(merge::Update {
             live: None,
-            new: object.clone(),
+            new: object,
             manager: "kube-apiserver",
             api_version: &gvk.api_version(),
             subresource: "",
@@ -34,6 +39,9 @@ pub fn missing(state: &State, now: Timestamp, entropy: &mut dyn FnMut() -> u64) 
             schema: resource.schema(),
             reset: kinds::reset_fields(&gvk, kinds::Endpoint::Main),
         });
+        if let (Some(map), Some(rest)) = (owned.as_object_mut(), rest) {
+            map.insert("spec".into(), rest);
+        }
         let mut body: Value = untyped(owned);
         let metadata = meta::metadata_mut(&mut body);
         metadata.insert("uid".into(), json!(uuid(entropy)));
@@ -42,4 +50,10 @@ pub fn missing(state: &State, now: Timestamp, entropy: &mut dyn FnMut() -> u64) 
         changes.push(Change::Put { key, body });
     }
     changes
+}
+
+// The spec of a Namespace holds only what the server puts there, so no manager owns it.
+fn server_filled(object: &mut Value) -> Option<Value> {
+    let own = object["kind"] == "Namespace";
+    object.as_object_mut().filter(|_| own)?.remove("spec")
 }

@@ -28,5 +28,8 @@ pub(crate) fn convert(object: &mut Value, from: &GroupVersionKind, to: &GroupVer
         kinds::convert(object, from, to);
         object["apiVersion"] = Value::String(to.api_version());
         object["kind"] = Value::String(to.kind.clone());
+        // What the other version leaves out when it is zero is left out here too. A converted
+        // object is of the right shape, so decoding cannot fail.
+        let _ = gotypes::decode(to, object);
     }
 }

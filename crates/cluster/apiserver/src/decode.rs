@@ -24,190 +24,92 @@ impl Strictness {
     }
 }
 
-/// A body read as JSON, YAML or protobuf, with its duplicate fields.
-pub(crate) struct Body {
-    pub(crate) value: Value,
-    pub(crate) problems: Vec<String>,
-}
-
-// Custom resources have no protobuf form.
-fn no_protobuf() -> ApiError {
-    let message = "the body of the request was in an unknown format - accepted media types include: \
-         application/json, application/yaml";
-    ApiError::new(415, Some(Reason::UnsupportedMediaType), message)
-}
-
 /// Reads the body of a create or update as an object of the called resource.
 pub(crate) fn object(call: &mut Call<'_>) -> Result<Value, ApiError> {
     let resource = call.resource.clone();
     if resource.custom().is_some() {
-        let body = read(call, &resource.gvk, true)?;
-        let value = check_custom_kind(body.value, &resource.gvk, &call.request.body)?;
-        return custom(
-            call,
-            &resource,
-            Body {
-                value,
-                problems: body.problems,
-            },
-        );
+        return custom(call, &resource);
     }
     other(call, &resource.gvk)
 }
 
 /// Reads the body as an object of a built-in kind.
 pub(crate) fn other(call: &mut Call<'_>, gvk: &GroupVersionKind) -> Result<Value, ApiError> {
-    let mut value = match wire::body_format(call.request.header("content-type"))? {
+    let bytes = &call.request.body;
+    let fault = |why: &str| cannot_handle(gvk, why);
+    let (mut value, problems) = match wire::body_format(call.request.header("content-type"))? {
         BodyFormat::Json => {
-            let body = &call.request.body;
-            let decoded = gotypes::decode_json(gvk, body);
-            let fits = decoded.as_ref().is_ok_and(|d| names(&d.value, gvk));
-            if !fits {
-                // What the body says it is comes before what is wrong with it.
-                check_kind(read(call, gvk, false)?.value, gvk)?;
-            }
-            let decoded = decoded.map_err(|e| cannot_handle(gvk, &e.to_string()))?;
-            report(call, gvk, decoded.strict)?;
-            decoded.value
+            // What the body says it is comes before what is wrong with it.
+            let named = wire::interpret(bytes).map_err(|why| unrecognized(gvk, &why, bytes))?;
+            check_kind(&named, gvk)?;
+            let decoded = gotypes::decode_json(gvk, bytes).map_err(|e| fault(&e.to_string()))?;
+            (decoded.value, decoded.strict)
         }
-        BodyFormat::Yaml | BodyFormat::Protobuf => {
-            let mut value = check_kind(read(call, gvk, false)?.value, gvk)?;
-            let unknown =
-                gotypes::decode(gvk, &mut value).map_err(|e| cannot_handle(gvk, &e.to_string()))?;
-            report(call, gvk, unknown)?;
-            value
+        BodyFormat::Yaml => {
+            let (mut value, mut problems) = read_yaml(gvk, bytes)?;
+            check_kind(&kind_of(&value), gvk)?;
+            let unknown = gotypes::decode(gvk, &mut value).map_err(|e| fault(&e.to_string()))?;
+            problems.extend(unknown);
+            (value, problems)
+        }
+        BodyFormat::Protobuf => {
+            let (named, mut value) =
+                gotypes::decode_protobuf(bytes).map_err(|why| unrecognized(gvk, &why, bytes))?;
+            check_kind(&named, gvk)?;
+            gotypes::decode(gvk, &mut value).map_err(|e| fault(&e.to_string()))?;
+            (value, Vec::new())
         }
     };
+    report(call, gvk, problems)?;
+    if !value.is_object() {
+        value = Value::Object(model::Map::new());
+    }
     value["apiVersion"] = gvk.api_version().into();
     value["kind"] = gvk.kind.clone().into();
     fill(gvk, &mut value);
     Ok(value)
 }
 
-// Whether an object names a kind, or leaves it to the path.
-fn names(value: &Value, gvk: &GroupVersionKind) -> bool {
-    let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or("");
-    matches!(text("kind"), "") | (text("kind") == gvk.kind)
-        && (text("apiVersion").is_empty() || text("apiVersion") == gvk.api_version())
+// A YAML body, and the keys that stand in it twice.
+fn read_yaml(gvk: &GroupVersionKind, bytes: &[u8]) -> Result<(Value, Vec<String>), ApiError> {
+    let text = String::from_utf8_lossy(bytes);
+    let document =
+        yaml::parse_document(&text).map_err(|why| unrecognized(gvk, &why.to_string(), bytes))?;
+    Ok((document.value, document.duplicates))
 }
 
-/// Reads the raw body by its content type.
-pub(crate) fn read(
-    call: &Call<'_>,
-    gvk: &GroupVersionKind,
-    custom: bool,
-) -> Result<Body, ApiError> {
-    let bytes = &call.request.body;
-    let unparsable = |why: String| {
-        unrecognized(
-            gvk,
-            &format!("couldn't get version/kind; json parse error: {why}"),
-            bytes,
-        )
-    };
-    match wire::body_format(call.request.header("content-type"))? {
-        BodyFormat::Json => {
-            let parsed = wire::parse_json(bytes).map_err(|why| unparsable(why.to_string()))?;
-            Ok(Body {
-                value: parsed.value,
-                problems: parsed.duplicates,
-            })
-        }
-        BodyFormat::Yaml => {
-            let value = yaml::parse(&String::from_utf8_lossy(bytes))
-                .map_err(|why| unparsable(why.to_string()))?;
-            Ok(Body {
-                value,
-                problems: Vec::new(),
-            })
-        }
-        BodyFormat::Protobuf if custom => Err(no_protobuf()),
-        BodyFormat::Protobuf => {
-            let (_, value) =
-                gotypes::decode_protobuf(bytes).map_err(|why| unrecognized(gvk, &why, bytes))?;
-            Ok(Body {
-                value,
-                problems: Vec::new(),
-            })
-        }
-    }
+// The kind an object names; what it leaves to the path is empty.
+fn kind_of(value: &Value) -> GroupVersionKind {
+    let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or("");
+    let gv = GroupVersion::parse(text("apiVersion")).unwrap_or_default();
+    GroupVersionKind::new(gv.group, gv.version, text("kind"))
 }
 
 fn unrecognized(gvk: &GroupVersionKind, why: &str, bytes: &[u8]) -> ApiError {
     ApiError::bad_request(format!(
         "the object provided is unrecognized (must be of type {}): {why} ({})",
         gvk.kind,
-        summary(bytes)
+        wire::summary(bytes)
     ))
 }
 
-// The first bytes of a body, as text when it looks like JSON and in hex otherwise.
-fn summary(bytes: &[u8]) -> String {
-    const SHOWN_MAX: usize = 30;
-    let Some(first) = bytes.first() else {
-        return "<empty>".into();
-    };
-    let shown = &bytes[..bytes.len().min(SHOWN_MAX)];
-    let text = if *first == b'{' {
-        String::from_utf8_lossy(shown).into_owned()
-    } else {
-        shown.iter().map(|b| format!("{b:02x}")).collect()
-    };
-    if bytes.len() > SHOWN_MAX {
-        format!("{text} ...")
-    } else {
-        text
+fn check_kind(named: &GroupVersionKind, gvk: &GroupVersionKind) -> Result<(), ApiError> {
+    let versioned = !named.version.is_empty();
+    let other_kind = !named.kind.is_empty() && named.kind != gvk.kind;
+    if !other_kind && (!versioned || named.group_version() == gvk.group_version()) {
+        return Ok(());
     }
-}
-
-fn check_kind(mut value: Value, gvk: &GroupVersionKind) -> Result<Value, ApiError> {
-    let Some(map) = value.as_object_mut() else {
-        let why = "couldn't get version/kind; json parse error: json: cannot unmarshal ";
-        let found = match &value {
-            Value::Array(_) => "array",
-            Value::String(_) => "string",
-            Value::Number(_) => "number",
-            Value::Bool(_) => "bool",
-            Value::Null | Value::Object(_) => {
-                return check_kind(Value::Object(model::Map::new()), gvk);
-            }
-        };
-        return Err(unrecognized(
-            gvk,
-            &format!(
-                "{why}{found} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
-            ),
-            value.to_string().as_bytes(),
-        ));
+    let kind = if named.kind.is_empty() {
+        &gvk.kind
+    } else {
+        &named.kind
     };
-    let kind = map
-        .get("kind")
-        .and_then(Value::as_str)
-        .unwrap_or("")
-        .to_owned();
-    let api_version = map
-        .get("apiVersion")
-        .and_then(Value::as_str)
-        .unwrap_or("")
-        .to_owned();
-    let wanted = gvk.api_version();
-    if !kind.is_empty() && kind != gvk.kind || !api_version.is_empty() && api_version != wanted {
-        let kind = if kind.is_empty() {
-            gvk.kind.clone()
-        } else {
-            kind
-        };
-        let gv = GroupVersion::parse(&api_version).unwrap_or_default();
-        let gv = if api_version.is_empty() {
-            gvk.group_version()
-        } else {
-            gv
-        };
-        return Err(wrong_kind(&kind, &gv, gvk));
-    }
-    map.insert("kind".into(), Value::String(gvk.kind.clone()));
-    map.insert("apiVersion".into(), Value::String(wanted));
-    Ok(value)
+    let gv = if versioned {
+        named.group_version()
+    } else {
+        gvk.group_version()
+    };
+    Err(wrong_kind(kind, &gv, gvk))
 }
 
 fn wrong_kind(kind: &str, gv: &GroupVersion, gvk: &GroupVersionKind) -> ApiError {
@@ -238,51 +140,59 @@ fn wrong_kind(kind: &str, gv: &GroupVersion, gvk: &GroupVersionKind) -> ApiError
     ))
 }
 
-fn check_custom_kind(
-    value: Value,
-    gvk: &GroupVersionKind,
-    bytes: &[u8],
-) -> Result<Value, ApiError> {
-    let found = |field: &str| {
-        value
-            .get(field)
-            .and_then(Value::as_str)
-            .unwrap_or("")
-            .to_owned()
-    };
-    let (kind, api_version) = (found("kind"), found("apiVersion"));
-    if kind.is_empty() {
-        let text = String::from_utf8_lossy(bytes);
-        return Err(unrecognized(
-            gvk,
-            &format!("Object 'Kind' is missing in '{text}'"),
-            bytes,
-        ));
-    }
-    if api_version.is_empty() || kind != gvk.kind || api_version != gvk.api_version() {
-        let gv = GroupVersion::parse(&api_version).unwrap_or_default();
-        return Err(ApiError::bad_request(format!(
-            "the API version in the data ({api_version}) does not match the expected API version ({})",
-            gvk.api_version()
-        )))
-        .or_else(|error| {
-            if gv == gvk.group_version() && kind != gvk.kind {
-                Err(ApiError::bad_request(format!(
-                    "{kind} in version {:?} cannot be handled as a {}: no kind {kind:?} is registered for version {api_version:?}",
-                    gv.version, gvk.kind
-                )))
-            } else {
-                Err(error)
-            }
-        });
-    }
-    Ok(value)
+// Custom resources have no protobuf form.
+fn no_protobuf() -> ApiError {
+    let message = "the body of the request was in an unknown format - accepted media types include: \
+         application/json, application/yaml";
+    ApiError::new(415, Some(Reason::UnsupportedMediaType), message)
 }
 
-fn custom(call: &mut Call<'_>, resource: &ResourceType, body: Body) -> Result<Value, ApiError> {
-    let mut value = body.value;
+// Custom resources must say what they are.
+fn check_custom_kind(value: &Value, gvk: &GroupVersionKind, bytes: &[u8]) -> Result<(), ApiError> {
+    let named = kind_of(value);
+    if named.kind.is_empty() {
+        let text = String::from_utf8_lossy(bytes);
+        let why = format!("Object 'Kind' is missing in '{text}'");
+        return Err(unrecognized(gvk, &why, bytes));
+    }
+    if named.group_version() != gvk.group_version() {
+        return Err(ApiError::bad_request(format!(
+            "the API version in the data ({}) does not match the expected API version ({})",
+            named.api_version(),
+            gvk.api_version()
+        )));
+    }
+    if named.kind != gvk.kind {
+        let why = format!(
+            "no kind {:?} is registered for version {:?}",
+            named.kind,
+            named.api_version()
+        );
+        return Err(ApiError::bad_request(format!(
+            "{} in version {:?} cannot be handled as a {}: {why}",
+            named.kind, named.version, gvk.kind
+        )));
+    }
+    Ok(())
+}
+
+fn custom(call: &mut Call<'_>, resource: &ResourceType) -> Result<Value, ApiError> {
+    let gvk = &resource.gvk;
+    let bytes = &call.request.body;
+    let (mut value, duplicates) = match wire::body_format(call.request.header("content-type"))? {
+        BodyFormat::Json => {
+            let parsed = wire::parse_json(bytes).map_err(|why| {
+                let why = format!("couldn't get version/kind; json parse error: {why}");
+                unrecognized(gvk, &why, bytes)
+            })?;
+            (parsed.value, parsed.duplicates)
+        }
+        BodyFormat::Yaml => read_yaml(gvk, bytes)?,
+        BodyFormat::Protobuf => return Err(no_protobuf()),
+    };
+    check_custom_kind(&value, gvk, bytes)?;
     let unknown = renormalize(resource, &mut value)?;
-    report(call, &resource.gvk, merge_problems(unknown, body.problems))?;
+    report(call, gvk, merge_problems(unknown, duplicates))?;
     Ok(value)
 }
 

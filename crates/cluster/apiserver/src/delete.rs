@@ -5,9 +5,9 @@ use crate::handle::{Call, Handled, Outcome, Stop};
 use crate::reply::{Reply, Response};
 use crate::state::{key_of, stamp, storable};
 use crate::write::may_go;
-use model::{ApiError, GroupVersionKind, Value, json, meta};
+use model::{ApiError, Value, json, meta};
 use store::Change;
-use wire::{BodyFormat, DeleteOptions};
+use wire::DeleteOptions;
 
 const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
@@ -68,18 +68,8 @@ fn options(call: &Call<'_>) -> Result<DeleteOptions, ApiError> {
     if bytes.is_empty() {
         return DeleteOptions::from_query(call.query);
     }
-    let gvk = GroupVersionKind::new("meta.k8s.io", "v1", "DeleteOptions");
-    let value = match wire::body_format(call.request.header("content-type"))? {
-        BodyFormat::Protobuf => {
-            gotypes::decode_protobuf(bytes)
-                .map_err(ApiError::bad_request)?
-                .1
-        }
-        BodyFormat::Json | BodyFormat::Yaml => crate::decode::read(call, &gvk, false)?.value,
-    };
-    let mut options = DeleteOptions::from_body(&value)?;
-    options.dry_run |= call.dry_run();
-    Ok(options)
+    let format = wire::body_format(call.request.header("content-type"))?;
+    DeleteOptions::from_bytes(format, bytes)
 }
 
 fn answer(call: &Call<'_>, fate: &Fate) -> Response {
@@ -149,7 +139,9 @@ fn fate(
     let grace = grace(call, &object, options);
     mark(call, &mut new, &object, grace);
     if may_go(&new) {
-        let mut last = object;
+        // Only kinds that end gracefully show the deletion in their last state.
+        let graceful = kinds::default_grace_seconds(&resource.gvk, &object).is_some();
+        let mut last = if graceful { new } else { object };
         meta::set_text(&mut last, "resourceVersion", &version.to_string());
         let change = Change::Delete {
             key,

@@ -11,7 +11,7 @@ use admission::webhook::{Answers, Call as WebhookCall};
 use model::{ApiError, GroupVersionResource, Reason, Timestamp, User};
 use std::sync::Arc;
 use store::Change;
-use wire::{Endpoint, Format, Media, Query};
+use wire::{Endpoint, Media, Query};
 
 /// What a request's answer depends on besides the request and the state.
 pub struct Context<'a> {
@@ -85,7 +85,6 @@ impl Outcome {
 
 /// Answers one request.
 pub fn handle(state: &State, request: &Request, context: &mut Context<'_>) -> Step {
-    let media = wire::accept(request.header("accept"), Endpoint::Resource);
     match serve(state, request, context) {
         Ok(outcome) => Step::Done(Box::new(outcome)),
         Err(Stop::Ask(calls)) => Step::Ask(calls),
@@ -98,12 +97,9 @@ pub fn handle(state: &State, request: &Request, context: &mut Context<'_>) -> St
         }
         Err(Stop::Refuse(error)) => {
             let mut response = Response::error(&error);
-            if let Ok(media) = media.as_ref()
-                && media.format == Format::Yaml
-            {
-                response.body = wire::write(media, &error.to_status());
-                response.content_type = "application/yaml".into();
-            }
+            let media = wire::accept_error(request.header("accept"));
+            response.body = wire::write(&media, &error.to_status());
+            response.content_type = media.content_type().into();
             Step::Done(Box::new(Outcome::reply(Reply::Full(response))))
         }
     }
@@ -136,8 +132,13 @@ fn serve(state: &State, request: &Request, context: &mut Context<'_>) -> Handled
     let Some(resource) = find(state, &target) else {
         return not_served(state, &target);
     };
-    let mut media = wire::accept(request.header("accept"), Endpoint::Resource)?;
-    media.pretty = wire::is_pretty(&query, request.header("user-agent").unwrap_or(""));
+    let endpoint = match (resource.custom(), verb) {
+        (Some(_), _) => Endpoint::Custom,
+        (None, "list" | "watch" | "deletecollection") => Endpoint::Collection,
+        (None, _) => Endpoint::Resource,
+    };
+    let mut media = wire::accept(request.header("accept"), endpoint)?;
+    media.pretty |= wire::is_pretty(&query, request.header("user-agent").unwrap_or(""));
     let mut call = Call {
         state,
         request,
@@ -153,9 +154,15 @@ fn serve(state: &State, request: &Request, context: &mut Context<'_>) -> Handled
     if let Some(warning) = call.resource.custom().and_then(|c| c.deprecation.clone()) {
         call.warnings.push(warning);
     }
-    if call.resource.gvk.kind == "ComponentStatus" {
-        call.warnings
-            .push("v1 ComponentStatus is deprecated in v1.19+".into());
+    if call.resource.gvk.group.is_empty() {
+        let deprecated = match call.resource.gvk.kind.as_str() {
+            "ComponentStatus" => Some("v1 ComponentStatus is deprecated in v1.19+"),
+            "Endpoints" => {
+                Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+            }
+            _ => None,
+        };
+        call.warnings.extend(deprecated.map(str::to_owned));
     }
     dispatch(&mut call, verb, context.entropy)
 }

@@ -7,6 +7,12 @@ use std::net::Ipv4Addr;
 const RANGE: (Ipv4Addr, u32) = (Ipv4Addr::new(10, 0, 0, 0), 256);
 const NODE_PORTS: std::ops::RangeInclusive<u16> = 30_000..=32_767;
 
+// Every node port once, from a random one on, in strides so that neighbours are rarely close.
+fn node_ports(random: u64) -> impl Iterator<Item = u16> {
+    let span = u64::from(*NODE_PORTS.end() - NODE_PORTS.start() + 1);
+    (0..span).map(move |n| NODE_PORTS.start() + ((random % span + n * 7919) % span) as u16)
+}
+
 /// What is in use.
 #[derive(Debug, Default)]
 pub(crate) struct Addresses {
@@ -64,6 +70,7 @@ impl Addresses {
                 service.pointer("/spec/allocateLoadBalancerNodePorts") != Some(&json!(false));
             errors.extend(self.allocate_ports(service, old, random, kind == "NodePort" || wants));
         }
+        self.allocate_health_port(service, old, random);
         errors
     }
 
@@ -76,8 +83,7 @@ impl Addresses {
         let wanted = meta::text_at(service, "/spec/clusterIP").to_owned();
         let before = old.map_or("", |o| meta::text_at(o, "/spec/clusterIP"));
         let spec = service.get_mut("spec")?.as_object_mut()?;
-        let families = |headless: bool, spec: &mut model::Map<String, Value>| {
-            let _ = headless;
+        let families = |spec: &mut model::Map<String, Value>| {
             spec.entry("ipFamilies").or_insert_with(|| json!(["IPv4"]));
             spec.entry("ipFamilyPolicy")
                 .or_insert_with(|| json!("SingleStack"));
@@ -85,7 +91,7 @@ impl Addresses {
         match wanted.as_str() {
             "None" => {
                 spec.insert("clusterIPs".into(), json!(["None"]));
-                families(true, spec);
+                families(spec);
                 None
             }
             "" => {
@@ -96,14 +102,16 @@ impl Addresses {
                 };
                 spec.insert("clusterIPs".into(), json!([ip]));
                 spec.insert("clusterIP".into(), json!(ip));
-                families(false, spec);
+                families(spec);
                 None
             }
             _ if wanted == before => {
-                families(false, spec);
+                families(spec);
                 None
             }
             _ => {
+                spec.insert("clusterIPs".into(), json!([wanted]));
+                families(spec);
                 let path = Path::new("spec.clusterIPs");
                 let shown = format!("[{wanted:?}]");
                 let fault = |why: &str| Some(FieldError::invalid_shown(&path, shown.clone(), why));
@@ -124,8 +132,6 @@ impl Addresses {
                         format!("failed to allocate IP {wanted}: provided IP is already allocated");
                     return fault(&why);
                 }
-                spec.insert("clusterIPs".into(), json!([wanted]));
-                families(false, spec);
                 None
             }
         }
@@ -146,6 +152,31 @@ impl Addresses {
             }
         }
         String::new()
+    }
+
+    // A load balancer that keeps to local endpoints asks each node for its health.
+    fn allocate_health_port(&self, service: &mut Value, old: Option<&Value>, random: u64) {
+        let local = meta::text_at(service, "/spec/type") == "LoadBalancer"
+            && meta::text_at(service, "/spec/externalTrafficPolicy") == "Local";
+        let asked = service
+            .pointer("/spec/healthCheckNodePort")
+            .and_then(Value::as_u64);
+        if !local || asked.is_some_and(|p| p > 0) {
+            return;
+        }
+        let before = old
+            .and_then(|o| o.pointer("/spec/healthCheckNodePort"))
+            .cloned();
+        let own: BTreeSet<u16> = ports_of(service).collect();
+        let taken = |p: &u16| self.ports.contains(p) || own.contains(p);
+        let fresh = || {
+            node_ports(random.rotate_left(17))
+                .find(|p| !taken(p))
+                .map(|p| json!(p))
+        };
+        if let Some(port) = before.or_else(fresh) {
+            service["spec"]["healthCheckNodePort"] = port;
+        }
     }
 
     fn allocate_ports(
@@ -185,10 +216,7 @@ impl Addresses {
                     taken.insert(p);
                 }
                 None if assign => {
-                    let span = u64::from(*NODE_PORTS.end() - NODE_PORTS.start() + 1);
-                    let free = (0..span)
-                        .map(|n| NODE_PORTS.start() + ((random + n * 7919) % span) as u16)
-                        .find(|p| !taken.contains(p));
+                    let free = node_ports(random).find(|p| !taken.contains(p));
                     if let Some(p) = free {
                         taken.insert(p);
                         port["nodePort"] = json!(p);

@@ -426,6 +426,9 @@ fn token(call: &mut Call<'_>, gvk: &GroupVersionKind, entropy: &mut dyn FnMut() 
     let signed = pki::sign_token(&signer, &minted.claims)
         .map_err(|why| ApiError::internal(format!("failed to sign the token: {why}")))?;
     let mut asked = body;
+    if let Some(map) = asked.as_object_mut() {
+        map.remove("status");
+    }
     if let Some(spec) = asked.get_mut("spec").and_then(Value::as_object_mut) {
         spec.retain(|_, value| !value.is_null());
     }
