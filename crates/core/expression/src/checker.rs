@@ -51,10 +51,20 @@ pub(crate) fn visit<'e>(expr: &'e Expr, see: &mut dyn FnMut(&'e Expr)) {
             }
         }
         Kind::Operator(_, parts) | Kind::And(parts) | Kind::Or(parts) => {
-            parts.iter().for_each(|part| visit(part, see));
+            for part in parts {
+                visit(part, see);
+            }
         }
-        Kind::If(parts) => parts.iter().for_each(|part| visit(part, see)),
-        Kind::List(items) => items.iter().for_each(|(_, item)| visit(item, see)),
+        Kind::If(parts) => {
+            for part in parts.iter() {
+                visit(part, see);
+            }
+        }
+        Kind::List(items) => {
+            for (_, item) in items {
+                visit(item, see);
+            }
+        }
         Kind::Map(entries) => {
             for (_, key, value) in entries {
                 visit(key, see);
@@ -62,9 +72,10 @@ pub(crate) fn visit<'e>(expr: &'e Expr, see: &mut dyn FnMut(&'e Expr)) {
             }
         }
         Kind::Loop(body) => {
-            let parts = [&body.test, &body.result];
             visit(&body.range, see);
-            parts.into_iter().flatten().for_each(|p| visit(p, see));
+            for part in [&body.test, &body.result].into_iter().flatten() {
+                visit(part, see);
+            }
         }
         Kind::OptMap(on, _, body, _) => {
             visit(on, see);
@@ -176,8 +187,8 @@ impl Checker {
         if let Some(ty) = self.variable(name) {
             return ty.clone();
         }
-        if is_type_name(name) {
-            return Type::Type;
+        if TYPE_NAMES.contains(&name) {
+            return Type::Kind;
         }
         let message = format!("undeclared reference to '{name}' (in container '')");
         self.fault(at, message)
@@ -379,22 +390,19 @@ fn literal_type(literal: &Literal) -> Type {
     }
 }
 
-/// Whether a name stands for a type.
-pub(crate) fn is_type_name(name: &str) -> bool {
-    matches!(
-        name,
-        "bool"
-            | "int"
-            | "uint"
-            | "double"
-            | "string"
-            | "bytes"
-            | "list"
-            | "map"
-            | "type"
-            | "null_type"
-    )
-}
+/// The names that stand for types.
+pub(crate) const TYPE_NAMES: [&str; 10] = [
+    "bool",
+    "int",
+    "uint",
+    "double",
+    "string",
+    "bytes",
+    "list",
+    "map",
+    "type",
+    "null_type",
+];
 
 fn no_overload(name: &str, method: bool, args: &[Type]) -> String {
     let shown: Vec<String> = args.iter().map(ToString::to_string).collect();
@@ -458,21 +466,18 @@ fn unify(wanted: &Type, given: &Type, bound: &mut [Option<Type>; 2]) -> bool {
 fn fits(wanted: &Type, given: &Type) -> bool {
     match (wanted, given) {
         (Type::Dyn | Type::Error | Type::Param(_), _)
-        | (_, Type::Dyn | Type::Error | Type::Param(_)) => true,
-        (Type::Null, Type::Null)
+        | (_, Type::Dyn | Type::Error | Type::Param(_))
+        | (Type::Null, Type::Null | Type::Object(_) | Type::Opaque(_))
+        | (Type::Null | Type::Timestamp, Type::Timestamp)
+        | (Type::Null | Type::Duration, Type::Duration)
+        | (Type::Timestamp | Type::Duration | Type::Object(_) | Type::Opaque(_), Type::Null)
         | (Type::Bool, Type::Bool)
         | (Type::Int, Type::Int)
         | (Type::Uint, Type::Uint)
         | (Type::Double, Type::Double)
         | (Type::Text, Type::Text)
         | (Type::Bytes, Type::Bytes)
-        | (Type::Type, Type::Type) => true,
-        (Type::Timestamp, Type::Timestamp | Type::Null)
-        | (Type::Null, Type::Timestamp)
-        | (Type::Duration, Type::Duration | Type::Null)
-        | (Type::Null, Type::Duration)
-        | (Type::Object(_) | Type::Opaque(_), Type::Null)
-        | (Type::Null, Type::Object(_) | Type::Opaque(_)) => true,
+        | (Type::Kind, Type::Kind) => true,
         (Type::List(a), Type::List(b)) => fits(&a.item, &b.item),
         (Type::Map(a), Type::Map(b)) => fits(&a.0, &b.0) && fits(&a.1, &b.1),
         (Type::Optional(a), Type::Optional(b)) => fits(a, b),

@@ -3,7 +3,7 @@
 //! Every step costs, and the cost is limited, so no expression can hold the server up.
 
 use crate::ast::{Access, Expr, Kind, Literal, Loop, Outcome};
-use crate::checker::is_type_name;
+use crate::checker::TYPE_NAMES;
 use crate::functions;
 use crate::operators::{Failure, NO_OVERLOAD, arithmetic, compare, equal, negate};
 use crate::types::Identity;
@@ -45,16 +45,9 @@ impl<'a> Evaluator<'a> {
 
     /// Takes from what may be spent.
     pub(crate) fn charge(&self, cost: u64) -> std::result::Result<(), Failure> {
-        match self.left.get().checked_sub(cost) {
-            Some(left) => {
-                self.left.set(left);
-                Ok(())
-            }
-            None => {
-                self.left.set(0);
-                Err(TOO_COSTLY.into())
-            }
-        }
+        let left = self.left.get().checked_sub(cost);
+        self.left.set(left.unwrap_or(0));
+        left.map(|_| ()).ok_or_else(|| TOO_COSTLY.to_owned())
     }
 
     fn eval(&self, expr: &'a Expr, scope: Outer<'_, 'a>) -> Result<'a> {
@@ -92,21 +85,9 @@ impl<'a> Evaluator<'a> {
         if let Some((_, value)) = self.variables.iter().find(|(n, _)| *n == name) {
             return Ok(value.clone());
         }
-        const TYPES: [&str; 10] = [
-            "bool",
-            "int",
-            "uint",
-            "double",
-            "string",
-            "bytes",
-            "list",
-            "map",
-            "type",
-            "null_type",
-        ];
-        match TYPES.iter().find(|ty| **ty == name) {
-            Some(ty) if is_type_name(name) => Ok(Val::Type(ty)),
-            _ => Err(format!("no such attribute(s): {name}")),
+        match TYPE_NAMES.iter().find(|ty| **ty == name) {
+            Some(ty) => Ok(Val::Type(ty)),
+            None => Err(format!("no such attribute(s): {name}")),
         }
     }
 

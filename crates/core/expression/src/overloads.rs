@@ -263,16 +263,17 @@ pub(crate) fn is_ordering(name: &str) -> bool {
 /// Whether two types can be put in order: equal ones that have an order, and any two numbers.
 pub(crate) fn are_ordered(a: &Type, b: &Type) -> bool {
     use Type::{Bool, Bytes, Double, Duration, Dyn, Error, Int, Text, Timestamp, Uint};
-    match (a, b) {
-        (Dyn | Error, _) | (_, Dyn | Error) => true,
-        (Int | Uint | Double, Int | Uint | Double) => true,
-        (Bool, Bool)
-        | (Text, Text)
-        | (Bytes, Bytes)
-        | (Timestamp, Timestamp)
-        | (Duration, Duration) => true,
-        _ => false,
-    }
+    matches!(
+        (a, b),
+        (Dyn | Error, _)
+            | (_, Dyn | Error)
+            | (Int | Uint | Double, Int | Uint | Double)
+            | (Bool, Bool)
+            | (Text, Text)
+            | (Bytes, Bytes)
+            | (Timestamp, Timestamp)
+            | (Duration, Duration)
+    )
 }
 
 struct Reader {
@@ -355,7 +356,7 @@ impl Reader {
             "bytes" => Type::Bytes,
             "timestamp" => Type::Timestamp,
             "duration" => Type::Duration,
-            "type" => Type::Type,
+            "type" => Type::Kind,
             "A" => Type::Param(0),
             "B" => Type::Param(1),
             "list" => Type::list(inner()?),

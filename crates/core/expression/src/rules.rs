@@ -211,16 +211,12 @@ impl Check {
             variables.push(("oldSelf", before));
         }
         let (result, cost) = program.run(variables, CALL_COST_MAX);
-        match self.left.checked_sub(cost) {
-            Some(left) => {
-                self.left = left;
-                result
-            }
-            None => {
-                self.left = 0;
-                Err(String::new())
-            }
+        let left = self.left.checked_sub(cost);
+        self.left = left.unwrap_or(0);
+        if left.is_none() {
+            return Err(String::new());
         }
+        result
     }
 
     // The rule could not be evaluated.

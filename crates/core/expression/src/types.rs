@@ -24,7 +24,7 @@ pub(crate) enum Type {
     Timestamp,
     Duration,
     /// The type of types.
-    Type,
+    Kind,
     List(Arc<ListOf>),
     Map(Arc<(Type, Type)>),
     Object(Arc<Object>),
@@ -250,7 +250,7 @@ impl fmt::Display for Type {
             Self::Bytes => "bytes",
             Self::Timestamp => "timestamp",
             Self::Duration => "duration",
-            Self::Type => "type",
+            Self::Kind => "type",
             Self::List(list) => return write!(f, "list({})", list.item),
             Self::Map(map) => return write!(f, "map({}, {})", map.0, map.1),
             Self::Object(object) => &object.name,

@@ -12,6 +12,7 @@ mod publish;
 mod structural;
 #[cfg(test)]
 mod tests;
+mod version;
 
 pub use check::{RuleCheck, check_crd, check_crd_update, is_established};
 pub use defaults::{default_crd, initial_status};

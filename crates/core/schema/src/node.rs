@@ -154,6 +154,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Follows an edge of this node.
+    #[must_use]
     pub fn follow(&self, edge: &Edge) -> Cursor<'a> {
         self.schemas.at(edge.to)
     }

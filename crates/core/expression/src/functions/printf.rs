@@ -99,7 +99,12 @@ fn octal(value: &Val<'_>) -> Option<String> {
 }
 
 fn hexadecimal(value: &Val<'_>) -> Option<String> {
-    let bytes = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect();
+    let bytes = |bytes: &[u8]| {
+        bytes.iter().fold(String::new(), |mut out, b| {
+            out.push_str(&format!("{b:02x}"));
+            out
+        })
+    };
     match value {
         Val::Int(n) => Some(signed(*n, |n| format!("{n:x}"))),
         Val::Uint(n) => Some(format!("{n:x}")),

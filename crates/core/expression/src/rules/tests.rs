@@ -1,4 +1,8 @@
 //! Compile faults and answers as kube-apiserver v1.36.4 gives them.
+#![expect(
+    clippy::needless_raw_string_hashes,
+    reason = "expect! writes its texts so"
+)]
 
 use super::*;
 use expect_test::{Expect, expect};

@@ -427,11 +427,12 @@ fn type_fault<'v>(rule: &Rule, value: &'v Value) -> Option<(String, &'v str)> {
             return None;
         }
     }
-    (!fits && !rule.types.is_empty() || !fits && rule.format.is_some())
-        .then(|| (rule.types.join(","), found))
+    let limited = !rule.types.is_empty() || rule.format.is_some();
+    (!fits && limited).then(|| (rule.types.join(","), found))
 }
 
 // Equality as enumerations see it: numbers by value.
+#[expect(clippy::float_cmp, reason = "an enumeration lists exact values")]
 fn same(allowed: &Value, value: &Value) -> bool {
     if allowed == value {
         return true;

@@ -83,16 +83,16 @@ fn check(object: Value, expected: Expect) {
 fn required_fields_are_named() {
     check(
         json!({"spec": {}}),
-        expect![[r#"
+        expect![[r"
             FieldValueRequired | spec.a: Required value
             FieldValueRequired | spec.b: Required value
-        "#]],
+        "]],
     );
     check(
         json!({}),
-        expect![[r#"
+        expect![[r"
             FieldValueRequired | spec: Required value
-        "#]],
+        "]],
     );
 }
 
@@ -169,58 +169,58 @@ fn bounds_of_numbers() {
     check_field(
         "num",
         json!(1),
-        expect![[r#"
+        expect![[r"
             FieldValueInvalid | spec.num: Invalid value: 1: spec.num in body should be less than or equal to -9223372036854775808
-        "#]],
+        "]],
     );
     check_field(
         "num",
         json!(1.2),
-        expect![[r#"
+        expect![[r"
             FieldValueInvalid | spec.num: Invalid value: 1.2: spec.num in body should be greater than or equal to 1.5
-        "#]],
+        "]],
     );
     check_field(
         "num",
         json!(1e23),
-        expect![[r#"
+        expect![[r"
             FieldValueInvalid | spec.num: Invalid value: 1e+23: spec.num in body should be less than or equal to 1e+22
-        "#]],
+        "]],
     );
     check_field(
         "numx",
         json!(1),
-        expect![[r#"
+        expect![[r"
             FieldValueInvalid | spec.numx: Invalid value: 1: spec.numx in body should be greater than 1
-        "#]],
+        "]],
     );
     check_field(
         "numx",
         json!(10.5),
-        expect![[r#"
+        expect![[r"
             FieldValueInvalid | spec.numx: Invalid value: 10.5: spec.numx in body should be less than 10
-        "#]],
+        "]],
     );
     check_field(
         "mult",
         json!(4),
-        expect![[r#"
+        expect![[r"
             FieldValueInvalid | spec.mult: Invalid value: 4: spec.mult in body should be a multiple of 3
-        "#]],
+        "]],
     );
     check_field(
         "multf",
         json!(0.25),
-        expect![[r#"
+        expect![[r"
             FieldValueInvalid | spec.multf: Invalid value: 0.25: spec.multf in body should be a multiple of 0.1
-        "#]],
+        "]],
     );
     check_field(
         "multf",
         json!(3),
-        expect![[r#"
+        expect![[r"
             FieldValueInvalid | spec.multf: Invalid value: 0: factor MultipleOf declared for spec.multf must be positive: 0
-        "#]],
+        "]],
     );
 }
 
@@ -236,9 +236,9 @@ fn texts() {
     check_field(
         "s",
         json!("ABCDE"),
-        expect![[r#"
+        expect![[r"
             FieldValueTooLong | spec.s: Too long: may not be more than 4 bytes
-        "#]],
+        "]],
     );
     check_field(
         "s",
@@ -284,24 +284,24 @@ fn counts() {
     check_field(
         "l",
         json!([]),
-        expect![[r#"
+        expect![[r"
             FieldValueInvalid | spec.l: Invalid value: 0: spec.l in body should have at least 1 items
-        "#]],
+        "]],
     );
     check_field(
         "l",
         json!(["a", "b", "abcd"]),
-        expect![[r#"
+        expect![[r"
             FieldValueTooLong | spec.l[2]: Too long: may not be more than 3 bytes
             FieldValueTooMany | spec.l: Too many: 3: must have at most 2 items
-        "#]],
+        "]],
     );
     check_field(
         "m",
         json!({}),
-        expect![[r#"
+        expect![[r"
             FieldValueInvalid | spec.m: Invalid value: 0: spec.m in body should have at least 1 properties
-        "#]],
+        "]],
     );
     check_field(
         "m",
@@ -430,10 +430,10 @@ fn embedded_resources() {
     check_field(
         "emb",
         json!({}),
-        expect![[r#"
+        expect![[r"
             FieldValueRequired | spec.emb.apiVersion: Required value
             FieldValueRequired | spec.emb.kind: Required value
-        "#]],
+        "]],
     );
     check_field(
         "emb",
@@ -474,9 +474,9 @@ fn unchanged_faults_are_forgiven_on_update() {
     check_update(
         json!({"a": "x", "b": 1, "l": ["long"]}),
         json!({"a": "x", "b": 1, "l": ["long", "a"]}),
-        expect![[r#"
+        expect![[r"
             FieldValueTooLong | spec.l[0]: Too long: may not be more than 3 bytes
-        "#]],
+        "]],
     );
     check_update(
         json!({"a": "x", "b": 1, "set": ["a", "a"]}),
@@ -500,10 +500,10 @@ fn replica_counts_of_the_scale_subresource() {
     let scale =
         json!({"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"});
     let object = json!({"spec": {"replicas": -1}, "status": {"replicas": "x"}});
-    expect![[r#"
+    expect![[r"
         FieldValueInvalid | .spec.replicas: Invalid value: -1: should be a non-negative integer
         FieldValueInvalid | .status.replicas: Invalid value: 0: .status.replicas accessor error: x is of the type string, expected int64
-    "#]]
+    "]]
     .assert_eq(&tell(&check_scale(&object, &scale)));
 }
 
