@@ -2,7 +2,7 @@
 
 use crate::fault::{Faults, Spot};
 use crate::fields::{get, has, number};
-use crate::rules::{PLAIN, Rules};
+use crate::rules::{PLAIN, Recheck, Rules};
 use crate::{Endpoint, selector, workload};
 use model::Value;
 
@@ -30,6 +30,7 @@ pub(crate) static BUDGET: Rules = Rules {
     ),
     generation: &["spec"],
     unconditional: false,
+    recheck: Recheck::Not,
     ..PLAIN
 };
 

@@ -5,7 +5,7 @@ use crate::fields::{
     carry, entries, fill_empty, get, has, list, map_slot, same, set, slot, text, texts, unset,
 };
 use crate::pod::{defaults, warnings};
-use crate::rules::{PLAIN, Rules};
+use crate::rules::{PLAIN, Recheck, Rules};
 use crate::{Endpoint, Fresh, go, resources, selector};
 use model::{Quantity, Value, meta, names};
 
@@ -38,7 +38,7 @@ pub(crate) static CLAIM: Rules = Rules {
         warnings::claim_sizes(get(new, "spec"), &Spot::of("spec"), out);
     },
     status: Some(r#"{"phase":"Pending"}"#),
-    rechecks: true,
+    recheck: Recheck::Both,
     ..PLAIN
 };
 

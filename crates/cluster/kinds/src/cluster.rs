@@ -6,8 +6,8 @@ use crate::fields::{
     some_mut, text, texts,
 };
 use crate::pod::schedule;
-use crate::rules::{Name, PLAIN, Rules};
-use crate::{Endpoint, Fresh, metadata, resources, syntax};
+use crate::rules::{Name, PLAIN, Recheck, Rules};
+use crate::{Endpoint, Fresh, go, metadata, resources, syntax};
 use model::{FieldError, FieldErrorKind, Value, json, meta, names};
 
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
@@ -54,6 +54,7 @@ pub(crate) static NAMESPACE: Rules = Rules {
     },
     name: Name::Label,
     status: Some(r#"{"phase":"Active"}"#),
+    recheck: Recheck::Around,
     ..PLAIN
 };
 
@@ -114,6 +115,7 @@ pub(crate) static NODE: Rules = Rules {
     },
     keeps_new_status: true,
     status: Some("{}"),
+    recheck: Recheck::Around,
     ..PLAIN
 };
 
@@ -174,13 +176,7 @@ fn check_taints(object: &Value, faults: &mut Faults) {
             .iter()
             .any(|t| text(t, "key") == key && text(t, "effect") == effect);
         if again {
-            let shown = format!(
-                "{{\"Key\":{},\"Value\":{},\"Effect\":{},\"TimeAdded\":{}}}",
-                Value::from(key),
-                Value::from(value),
-                Value::from(effect),
-                get(taint, "timeAdded")
-            );
+            let shown = go::show("Taint", taint);
             faults.push(FieldError {
                 kind: FieldErrorKind::Duplicate,
                 field: spot.path().to_string(),
@@ -210,11 +206,7 @@ fn check_node_update(new: &Value, old: &Value, endpoint: Endpoint, faults: &mut 
     for (index, address) in addresses.iter().enumerate() {
         if addresses[..index].contains(address) {
             let spot = Spot::of("status.addresses");
-            let shown = format!(
-                "{{\"Type\":{},\"Address\":{}}}",
-                get(address, "type"),
-                get(address, "address")
-            );
+            let shown = go::show("NodeAddress", address);
             faults.push(FieldError {
                 kind: FieldErrorKind::Duplicate,
                 field: spot.index(index).path().to_string(),

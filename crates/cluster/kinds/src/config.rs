@@ -3,7 +3,7 @@
 use crate::Endpoint;
 use crate::fault::{Faults, Spot};
 use crate::fields::{entries, fill_empty, flag, get, items_mut, map_slot, same, set, text, unset};
-use crate::rules::{PLAIN, Rules};
+use crate::rules::{PLAIN, Recheck, Rules};
 use crate::syntax;
 use model::{Map, Value, meta};
 
@@ -17,7 +17,7 @@ pub(crate) static CONFIG_MAP: Rules = Rules {
         check_frozen(new, old, &["data", "binaryData"], faults);
         check_config_map(new, faults);
     },
-    rechecks: true,
+    recheck: Recheck::Both,
     ..PLAIN
 };
 
@@ -37,7 +37,7 @@ pub(crate) static SECRET: Rules = Rules {
         check_secret(new, faults);
     },
     select: |object| vec![("type", text(object, "type").into())],
-    rechecks: true,
+    recheck: Recheck::Both,
     ..PLAIN
 };
 
@@ -45,7 +45,7 @@ pub(crate) static SECRET: Rules = Rules {
 pub(crate) static SERVICE_ACCOUNT: Rules = Rules {
     create: |object, _| clean_references(object),
     update: |new, _, _, _| clean_references(new),
-    rechecks: true,
+    recheck: Recheck::Both,
     ..PLAIN
 };
 
@@ -218,14 +218,13 @@ fn not_a_map(text: &str) -> Option<String> {
 
 fn syntax_fault(text: &str) -> String {
     match text.trim_start().chars().next() {
-        None => "unexpected end of JSON input".into(),
         Some(c) if !"{[\"-0123456789tfn".contains(c) => {
             format!("invalid character '{c}' looking for beginning of value")
         }
         Some(_) if text.trim_end().ends_with('}') => {
             "invalid character '}' looking for beginning of value".into()
         }
-        Some(_) => "unexpected end of JSON input".into(),
+        _ => "unexpected end of JSON input".into(),
     }
 }
 

@@ -186,7 +186,8 @@ fn hunks(steps: &[Step]) -> Vec<Vec<Step>> {
             group.push(step);
         }
     }
-    if !(group.len() == 1 && group[0].same) && !group.is_empty() {
+    let changed = group.iter().any(|step| !step.same);
+    if changed {
         groups.push(group);
     }
     groups

@@ -3,7 +3,7 @@
 use crate::fault::{Faults, Spot};
 use crate::fields::{fill, fill_empty, get, has, items_mut, list, number, same, text, texts};
 use crate::pod::{container, probe, warnings};
-use crate::rules::{PLAIN, Rules};
+use crate::rules::{PLAIN, Recheck, Rules};
 use crate::syntax;
 use model::{Value, names};
 
@@ -36,7 +36,7 @@ pub(crate) static ENDPOINTS: Rules = Rules {
         }
     },
     create_on_update: true,
-    rechecks: true,
+    recheck: Recheck::Both,
     ..PLAIN
 };
 
@@ -119,7 +119,7 @@ pub(crate) static SLICE: Rules = Rules {
         }
     },
     generation: &["addressType", "endpoints", "ports", "metadata.labels"],
-    rechecks: true,
+    recheck: Recheck::AsNew,
     ..PLAIN
 };
 

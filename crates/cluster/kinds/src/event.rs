@@ -2,7 +2,8 @@
 
 use crate::fault::{Faults, Spot};
 use crate::fields::{fill, get, has, is_empty, number, same, set, text, unset};
-use crate::rules::{PLAIN, Rules};
+use crate::go;
+use crate::rules::{PLAIN, Recheck, Rules};
 use model::{Value, json, meta, names};
 
 /// What is special about an Event of the core group.
@@ -11,6 +12,7 @@ pub(crate) static EVENT: Rules = Rules {
     check_update: |new, _, _, faults| check_old(new, "reportingComponent", faults),
     select,
     create_on_update: true,
+    recheck: Recheck::Not,
     ..PLAIN
 };
 
@@ -49,10 +51,10 @@ fn as_core(object: &Value) -> Value {
 }
 
 fn rename(object: &mut Value, from: &str, to: &str) {
-    if let Some(map) = object.as_object_mut() {
-        if let Some(value) = map.remove(from) {
-            map.insert(to.to_owned(), value);
-        }
+    if let Some(map) = object.as_object_mut()
+        && let Some(value) = map.remove(from)
+    {
+        map.insert(to.to_owned(), value);
     }
 }
 
@@ -212,8 +214,19 @@ fn check_kept(new: &Value, old: &Value, faults: &mut Faults) {
         } else {
             !same(now, then)
         };
-        if moved {
-            faults.invalid(&Spot::of(shown), now.clone(), "field is immutable");
+        if !moved {
+            continue;
+        }
+        let kind = match field {
+            "involvedObject" | "related" => "ObjectReference",
+            "source" => "EventSource",
+            _ => "",
+        };
+        let spot = &Spot::of(shown);
+        if kind.is_empty() || now.is_null() {
+            faults.invalid(spot, now.clone(), "field is immutable");
+        } else {
+            faults.invalid_shown(spot, &go::show(kind, now), "field is immutable");
         }
     }
 }

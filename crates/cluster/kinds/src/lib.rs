@@ -47,7 +47,7 @@ pub use metadata::{validate_metadata, validate_metadata_update};
 use fault::Faults;
 use fields::{carry, get, same, set};
 use model::{FieldError, GroupVersionKind, Timestamp, User, Value, meta};
-use rules::Keeps;
+use rules::{Keeps, Recheck};
 
 /// What only the caller of a write knows.
 #[derive(Clone, Copy, Debug)]
@@ -206,16 +206,29 @@ pub fn validate_update(
 ) -> Vec<FieldError> {
     let mut faults = Faults::default();
     let rules = rules::of(gvk);
-    if rules::is_built_in(gvk) {
-        metadata::check_update(new, old, &mut faults);
-        metadata::check_kube_finalizers(new, &mut faults);
+    let recheck = match rules.recheck {
+        _ if !rules::is_built_in(gvk) => Recheck::Not,
+        Recheck::Both | Recheck::AsNew | Recheck::Around if endpoint != Endpoint::Main => {
+            Recheck::AsUpdate
+        }
+        recheck => recheck,
+    };
+    let as_update = |faults: &mut Faults| {
+        metadata::check_update(new, old, faults);
+        metadata::check_kube_finalizers(new, faults);
+    };
+    if matches!(recheck, Recheck::AsUpdate | Recheck::Both) {
+        as_update(&mut faults);
     }
-    if rules.rechecks && endpoint == Endpoint::Main {
+    if matches!(recheck, Recheck::Both | Recheck::AsNew | Recheck::Around) {
         let namespaced = !meta::namespace(old).is_empty();
         metadata::check(new, namespaced, rules.name, &mut faults);
         metadata::check_kube_finalizers(new, &mut faults);
     }
     (rules.check_update)(new, old, endpoint, &mut faults);
+    if recheck == Recheck::Around {
+        as_update(&mut faults);
+    }
     faults.into_list()
 }
 

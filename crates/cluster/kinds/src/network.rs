@@ -6,7 +6,7 @@ use crate::fields::{
     fill, get, has, int, is_empty, items_mut, list, number, same, set, slot, some_mut, text, texts,
 };
 use crate::pod::probe;
-use crate::rules::{Keeps, Name, PLAIN, Rules, segment};
+use crate::rules::{Keeps, Name, PLAIN, Recheck, Rules, segment};
 use crate::{selector, service, syntax};
 use model::{Value, json, meta, names};
 
@@ -16,12 +16,12 @@ pub(crate) static INGRESS: Rules = Rules {
         check_ingress(get(object, "spec"), None, faults);
         let class = get(get(object, "spec"), "ingressClassName").as_str();
         let noted = meta::annotation(object, "kubernetes.io/ingress.class");
-        if let (Some(class), Some(noted)) = (class, noted) {
-            if class != noted {
-                let spot = &Spot::of("annotations.kubernetes.io/ingress.class");
-                let message = "must match `ingressClassName` when both are specified";
-                faults.invalid(spot, noted, message);
-            }
+        if let (Some(class), Some(noted)) = (class, noted)
+            && class != noted
+        {
+            let spot = &Spot::of("annotations.kubernetes.io/ingress.class");
+            let message = "must match `ingressClassName` when both are specified";
+            faults.invalid(spot, noted, message);
         }
     },
     check_update: |new, old, endpoint, faults| {
@@ -43,7 +43,7 @@ pub(crate) static INGRESS: Rules = Rules {
     },
     status: Some(r#"{"loadBalancer":{}}"#),
     generation: &["spec"],
-    rechecks: true,
+    recheck: Recheck::Both,
     ..PLAIN
 };
 
@@ -236,7 +236,7 @@ pub(crate) static INGRESS_CLASS: Rules = Rules {
         check_class(spec, faults);
     },
     generation: &["spec"],
-    rechecks: true,
+    recheck: Recheck::Both,
     ..PLAIN
 };
 
@@ -458,6 +458,7 @@ pub(crate) static IP_ADDRESS: Rules = Rules {
         };
         vec![("ipaddress.family", family.into())]
     },
+    recheck: Recheck::Around,
     ..PLAIN
 };
 

@@ -18,7 +18,7 @@ use crate::fault::{Faults, Spot};
 use crate::fields::{
     at, carry, flag, get, items_mut, list, map_slot, number, set, slot, some_mut, text,
 };
-use crate::rules::{Keeps, PLAIN, Rules};
+use crate::rules::{Keeps, PLAIN, Recheck, Rules};
 use crate::{Endpoint, Fresh};
 use model::{Map, Value, json, meta};
 
@@ -34,7 +34,7 @@ pub(crate) static POD: Rules = Rules {
     status: Some(r#"{"phase":"Pending"}"#),
     generation: &["spec"],
     status_keeps: Keeps::Owners,
-    rechecks: true,
+    recheck: Recheck::Both,
     ..PLAIN
 };
 

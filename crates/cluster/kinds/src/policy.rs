@@ -3,7 +3,7 @@
 use crate::Endpoint;
 use crate::fault::{Faults, Spot};
 use crate::fields::{fill, get, has, items_mut, list, map_slot, some_mut, text, texts};
-use crate::rules::{Keeps, PLAIN, Rules, segment};
+use crate::rules::{Keeps, PLAIN, Recheck, Rules, segment};
 use crate::{selector, webhook};
 use model::{GroupVersion, Map, Value, names};
 
@@ -20,7 +20,7 @@ pub(crate) static VALIDATING: Rules = Rules {
     status_keeps: Keeps::All,
     generation: &["spec"],
     unconditional: false,
-    rechecks: true,
+    recheck: Recheck::AsNew,
     ..PLAIN
 };
 
@@ -31,7 +31,7 @@ pub(crate) static MUTATING: Rules = Rules {
     check_update: |new, _, _, faults| check(get(new, "spec"), false, faults),
     generation: &["spec"],
     unconditional: false,
-    rechecks: true,
+    recheck: Recheck::AsNew,
     ..PLAIN
 };
 
@@ -42,7 +42,7 @@ pub(crate) static VALIDATING_BINDING: Rules = Rules {
     check_update: |new, _, _, faults| check_binding(get(new, "spec"), true, faults),
     generation: &["spec"],
     unconditional: false,
-    rechecks: true,
+    recheck: Recheck::AsNew,
     ..PLAIN
 };
 
@@ -53,7 +53,7 @@ pub(crate) static MUTATING_BINDING: Rules = Rules {
     check_update: |new, _, _, faults| check_binding(get(new, "spec"), false, faults),
     generation: &["spec"],
     unconditional: false,
-    rechecks: true,
+    recheck: Recheck::AsNew,
     ..PLAIN
 };
 

@@ -4,7 +4,7 @@ use crate::fault::{Faults, Spot};
 use crate::fields::{
     entries, fill, get, has, is_empty, items_mut, list, map_slot, slot, text, texts, unset,
 };
-use crate::rules::{PLAIN, Rules};
+use crate::rules::{PLAIN, Recheck, Rules};
 use crate::{Endpoint, Fresh, resources};
 use model::{Quantity, Value, meta, names};
 
@@ -23,7 +23,7 @@ pub(crate) static LIMIT_RANGE: Rules = Rules {
     check: check_limits,
     check_update: |new, _, _, faults| check_limits(new, faults),
     create_on_update: true,
-    rechecks: true,
+    recheck: Recheck::AsNew,
     ..PLAIN
 };
 
@@ -145,14 +145,14 @@ fn check_order(limit: &Value, kind: &str, name: &str, spot: &Spot<'_>, faults: &
     let (limited, asked) = (amount("default"), amount("defaultRequest"));
     let mut order = |field: &str, low: Option<Quantity>, high: Option<Quantity>, shown, words| {
         let (low_word, high_word): (&str, &str) = words;
-        if let (Some(low), Some(high)) = (low, high) {
-            if low > high {
-                let at = &spot.child(field);
-                let value: Quantity = if shown { low } else { high };
-                let message =
-                    format!("{low_word} value {low} is greater than {high_word} value {high}");
-                faults.invalid(&at.key(name), value.to_string(), &message);
-            }
+        if let (Some(low), Some(high)) = (low, high)
+            && low > high
+        {
+            let at = &spot.child(field);
+            let value: Quantity = if shown { low } else { high };
+            let message =
+                format!("{low_word} value {low} is greater than {high_word} value {high}");
+            faults.invalid(&at.key(name), value.to_string(), &message);
         }
     };
     order("min", min, max, true, ("min", "max"));

@@ -2,7 +2,7 @@
 
 use crate::fault::{Faults, Spot};
 use crate::fields::{fill_empty, get, has, items_mut, list, map_slot, text};
-use crate::rules::{Name, PLAIN, Rules, segment};
+use crate::rules::{Name, PLAIN, Recheck, Rules, segment};
 use crate::selector;
 use model::{Value, names};
 
@@ -14,6 +14,7 @@ pub(crate) static ROLE: Rules = Rules {
     check_update: |new, _, _, faults| check_rules(new, true, faults),
     name: Name::Segment,
     create_on_update: true,
+    recheck: Recheck::Around,
     ..PLAIN
 };
 
@@ -23,6 +24,7 @@ pub(crate) static CLUSTER_ROLE: Rules = Rules {
     check_update: |new, _, _, faults| check_cluster_role(new, faults),
     name: Name::Segment,
     create_on_update: true,
+    recheck: Recheck::Around,
     ..PLAIN
 };
 
@@ -36,6 +38,7 @@ pub(crate) static ROLE_BINDING: Rules = Rules {
     },
     name: Name::Segment,
     create_on_update: true,
+    recheck: Recheck::Around,
     ..PLAIN
 };
 
@@ -49,6 +52,7 @@ pub(crate) static CLUSTER_ROLE_BINDING: Rules = Rules {
     },
     name: Name::Segment,
     create_on_update: true,
+    recheck: Recheck::Around,
     ..PLAIN
 };
 

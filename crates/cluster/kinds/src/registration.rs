@@ -5,7 +5,7 @@ use crate::fields::{
     carry, fill, fill_empty, flag, get, has, int, items_mut, list, map_slot, number, set, some_mut,
     text, texts, unset,
 };
-use crate::rules::{Keeps, Name, PLAIN, Rules};
+use crate::rules::{Keeps, Name, PLAIN, Recheck, Rules};
 use crate::{Endpoint, Fresh, syntax};
 use model::{Value, json, meta, names};
 
@@ -39,7 +39,7 @@ pub(crate) static API_SERVICE: Rules = Rules {
     status: Some("{}"),
     status_keeps: Keeps::All,
     unconditional: false,
-    rechecks: true,
+    recheck: Recheck::Both,
     ..PLAIN
 };
 
@@ -118,6 +118,7 @@ pub(crate) static SIGNING_REQUEST: Rules = Rules {
     },
     name: Name::Own(|_, _| Vec::new()),
     status: Some("{}"),
+    recheck: Recheck::Around,
     ..PLAIN
 };
 
@@ -356,7 +357,7 @@ pub(crate) static FLOW_SCHEMA: Rules = Rules {
     status: Some("{}"),
     status_keeps: Keeps::All,
     generation: &["spec"],
-    rechecks: true,
+    recheck: Recheck::AsNew,
     ..PLAIN
 };
 
@@ -406,7 +407,7 @@ pub(crate) static PRIORITY_LEVEL: Rules = Rules {
     status: Some("{}"),
     status_keeps: Keeps::All,
     generation: &["spec"],
-    rechecks: true,
+    recheck: Recheck::AsNew,
     ..PLAIN
 };
 

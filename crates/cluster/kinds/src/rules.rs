@@ -35,8 +35,8 @@ pub(crate) struct Rules {
     pub(crate) status_keeps: Keeps,
     /// Whether a new object may bring its status along.
     pub(crate) keeps_new_status: bool,
-    /// Whether an update checks the metadata of the new object once more.
-    pub(crate) rechecks: bool,
+    /// How an update checks the metadata once more.
+    pub(crate) recheck: Recheck,
     /// Whether a PUT of a missing object creates it.
     pub(crate) create_on_update: bool,
     /// Whether a PUT may leave out the resource version.
@@ -47,6 +47,21 @@ pub(crate) struct Rules {
 
 /// The generation of kinds that have one which never moves.
 pub(crate) const FIXED: &[&str] = &[""];
+
+/// How the update of a kind checks metadata, beyond what all updates check.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Recheck {
+    /// Not at all.
+    Not,
+    /// As the metadata of an update, first of all.
+    AsUpdate,
+    /// As the metadata of an update and then as that of a new object, first of all.
+    Both,
+    /// As the metadata of a new object, first of all.
+    AsNew,
+    /// As the metadata of a new object first of all, as that of an update last of all.
+    Around,
+}
 
 /// What a status update keeps of the old metadata.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -126,7 +141,7 @@ pub(crate) const PLAIN: Rules = Rules {
     generation: &[],
     status_keeps: Keeps::Nothing,
     keeps_new_status: false,
-    rechecks: false,
+    recheck: Recheck::AsUpdate,
     create_on_update: false,
     unconditional: true,
     scale: None,

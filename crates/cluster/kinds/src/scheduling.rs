@@ -5,7 +5,7 @@ use crate::fields::{
     fill, fill_empty, flag, get, has, int, items_mut, number, same, some_mut, text,
 };
 use crate::pod::schedule;
-use crate::rules::{FIXED, Keeps, PLAIN, Rules};
+use crate::rules::{FIXED, Keeps, PLAIN, Recheck, Rules};
 use crate::{Endpoint, metadata, resources};
 use model::{Value, json, meta, names};
 
@@ -76,6 +76,7 @@ pub(crate) static RUNTIME_CLASS: Rules = Rules {
     },
     create_on_update: true,
     unconditional: false,
+    recheck: Recheck::Around,
     ..PLAIN
 };
 
@@ -147,6 +148,7 @@ pub(crate) static REVISION: Rules = Rules {
             faults.invalid(&Spot::of("data"), data, "field is immutable");
         }
     },
+    recheck: Recheck::Both,
     ..PLAIN
 };
 

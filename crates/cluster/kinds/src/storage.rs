@@ -4,7 +4,7 @@ use crate::Endpoint;
 use crate::fault::{Faults, Spot};
 use crate::fields::{entries, fill, fill_empty, get, has, int, list, map_slot, same, text, texts};
 use crate::pod::{volume, warnings};
-use crate::rules::{Keeps, PLAIN, Rules};
+use crate::rules::{Keeps, PLAIN, Recheck, Rules};
 use model::{Value, json, names};
 
 /// What is special about a StorageClass.
@@ -36,6 +36,7 @@ pub(crate) static STORAGE_CLASS: Rules = Rules {
             }
         }
     },
+    recheck: Recheck::Around,
     ..PLAIN
 };
 
@@ -223,6 +224,7 @@ pub(crate) static CSI_NODE: Rules = Rules {
         }
     },
     unconditional: false,
+    recheck: Recheck::AsNew,
     ..PLAIN
 };
 
@@ -239,6 +241,7 @@ pub(crate) static STORAGE_CAPACITY: Rules = Rules {
         }
     },
     unconditional: false,
+    recheck: Recheck::Around,
     ..PLAIN
 };
 
@@ -263,5 +266,6 @@ pub(crate) static ATTACHMENT: Rules = Rules {
     status: Some(r#"{"attached":false}"#),
     status_keeps: Keeps::All,
     unconditional: false,
+    recheck: Recheck::AsNew,
     ..PLAIN
 };

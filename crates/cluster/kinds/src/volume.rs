@@ -6,7 +6,7 @@ use crate::fields::{
     unset,
 };
 use crate::pod::{defaults, schedule, volume};
-use crate::rules::{PLAIN, Rules};
+use crate::rules::{PLAIN, Recheck, Rules};
 use crate::{Endpoint, Fresh, claim, go, resources};
 use model::{FieldError, FieldErrorKind, Quantity, Value, names};
 
@@ -22,7 +22,7 @@ pub(crate) static VOLUME: Rules = Rules {
     check_update,
     warn: |new, _, out| warn(new, out),
     status: Some(r#"{"phase":"Pending"}"#),
-    rechecks: true,
+    recheck: Recheck::AsNew,
     ..PLAIN
 };
 
@@ -311,7 +311,14 @@ fn check_update(new: &Value, old: &Value, endpoint: Endpoint, faults: &mut Fault
     );
     if has(before, "nodeAffinity") {
         let (now, then) = (get(spec, "nodeAffinity"), get(before, "nodeAffinity"));
-        faults.immutable(&Spot::of("nodeAffinity"), now, then);
+        if !same(now, then) {
+            let shown = match now {
+                Value::Null => "null".to_owned(),
+                now => go::show("VolumeNodeAffinity", now),
+            };
+            let message = "field is immutable, except for updating from beta label to GA";
+            faults.invalid_shown(&Spot::of("nodeAffinity"), &shown, message);
+        }
     }
     let field = "volumeAttributesClassName";
     if has(before, field) && !has(spec, field) {

@@ -2,7 +2,7 @@
 
 use crate::fault::{Faults, Spot};
 use crate::fields::{fill, get, has, int, items_mut, list, some_mut, text, texts};
-use crate::rules::{PLAIN, Rules};
+use crate::rules::{PLAIN, Recheck, Rules};
 use crate::selector;
 use model::{Map, Value, names};
 
@@ -13,7 +13,7 @@ pub(crate) static VALIDATING: Rules = Rules {
     check_update: |new, _, _, faults| check(new, faults),
     generation: &["webhooks"],
     unconditional: false,
-    rechecks: true,
+    recheck: Recheck::AsNew,
     ..PLAIN
 };
 
@@ -29,7 +29,7 @@ pub(crate) static MUTATING: Rules = Rules {
     check_update: |new, _, _, faults| check(new, faults),
     generation: &["webhooks"],
     unconditional: false,
-    rechecks: true,
+    recheck: Recheck::AsNew,
     ..PLAIN
 };
 
@@ -262,11 +262,11 @@ fn check_service(service: &Value, spot: &Spot<'_>, faults: &mut Faults) {
             faults.required(&spot.child(field), "");
         }
     }
-    if let Some(port) = int(service, "port") {
-        if !crate::syntax::port_number(port).is_empty() {
-            let message = format!("port is not valid: {}", crate::syntax::range(1, 65_535));
-            faults.invalid(&spot.child("port"), port, &message);
-        }
+    if let Some(port) = int(service, "port")
+        && !crate::syntax::port_number(port).is_empty()
+    {
+        let message = format!("port is not valid: {}", crate::syntax::range(1, 65_535));
+        faults.invalid(&spot.child("port"), port, &message);
     }
     let Some(path) = get(service, "path").as_str() else {
         return;

@@ -9,14 +9,16 @@ use kinds::{Endpoint, Fresh};
 use model::{FieldError, GroupVersion, GroupVersionKind, Timestamp, User, Value, json, meta};
 
 const CREATES: &str = include_str!("recorded/creates.jsonl");
+const CONVERSIONS: &str = include_str!("recorded/conversions.jsonl");
 const UPDATES: &str = include_str!("recorded/updates.jsonl");
 
 fn gvk(case: &Value) -> GroupVersionKind {
-    let version = GroupVersion::parse(case["apiVersion"].as_str().unwrap()).unwrap();
+    let version = GroupVersion::parse(case["apiVersion"].as_str().expect("as recorded"))
+        .expect("as recorded");
     GroupVersionKind::new(
         version.group,
         version.version,
-        case["kind"].as_str().unwrap(),
+        case["kind"].as_str().expect("as recorded"),
     )
 }
 
@@ -109,7 +111,7 @@ fn allocate(service: &mut Value, like: &Value) {
 fn created(case: &Value) -> Result<Value, Vec<FieldError>> {
     let gvk = gvk(case);
     let output = &case["output"];
-    let namespace = case["namespace"].as_str().unwrap();
+    let namespace = case["namespace"].as_str().expect("as recorded");
     let mut object = case["input"].clone();
     // Refused objects had a uid, too: recordings of their faults say `some-uid` instead of it.
     let uid = if output.is_null() {
@@ -154,9 +156,9 @@ fn warned(case: &Value, new: &Value, old: Option<&Value>) -> (Value, Value) {
     let ignored = |text: &str| text.contains("is deprecated in v1.");
     let wanted: Vec<&str> = wanted
         .as_array()
-        .unwrap()
+        .expect("as recorded")
         .iter()
-        .map(|text| text.as_str().unwrap())
+        .map(|text| text.as_str().expect("as recorded"))
         .filter(|text| !ignored(text))
         .collect();
     let given = kinds::warnings(&gvk(case), new, old);
@@ -197,8 +199,8 @@ impl Report {
 fn creates_answer_as_the_real_server_does() {
     let mut report = Report::default();
     for line in CREATES.lines() {
-        let case: Value = line.parse().unwrap();
-        let kind = case["kind"].as_str().unwrap();
+        let case: Value = line.parse().expect("as recorded");
+        let kind = case["kind"].as_str().expect("as recorded");
         match created(&case) {
             Ok(object) if case["code"] == 201 => {
                 let wanted = shown(case["output"].clone(), kind);
@@ -222,7 +224,7 @@ fn creates_answer_as_the_real_server_does() {
 }
 
 fn endpoint(case: &Value) -> Endpoint {
-    match case["endpoint"].as_str().unwrap() {
+    match case["endpoint"].as_str().expect("as recorded") {
         "status" => Endpoint::Status,
         "ephemeralcontainers" => Endpoint::Ephemeral,
         "resize" => Endpoint::Resize,
@@ -263,8 +265,8 @@ fn updated(case: &Value) -> Result<Value, Vec<FieldError>> {
 fn updates_answer_as_the_real_server_does() {
     let mut report = Report::default();
     for line in UPDATES.lines() {
-        let case: Value = line.parse().unwrap();
-        let kind = case["kind"].as_str().unwrap();
+        let case: Value = line.parse().expect("as recorded");
+        let kind = case["kind"].as_str().expect("as recorded");
         let forget = |mut object: Value| {
             if let Some(Value::Object(map)) = object.pointer_mut("/metadata") {
                 map.remove("resourceVersion");
@@ -289,6 +291,25 @@ fn updates_answer_as_the_real_server_does() {
                 report.expect(&case, "faults", &wanted, &given);
             }
         }
+    }
+    report.finish();
+}
+
+#[test]
+fn versions_convert_as_the_real_server_converts_them() {
+    let mut report = Report::default();
+    for line in CONVERSIONS.lines() {
+        let case: Value = line.parse().expect("as recorded");
+        let side = |key: &str| {
+            let version =
+                GroupVersion::parse(case[key].as_str().expect("as recorded")).expect("as recorded");
+            let kind = case["kind"].as_str().expect("as recorded");
+            GroupVersionKind::new(version.group, version.version, kind)
+        };
+        let mut object = case["input"].clone();
+        kinds::convert(&mut object, &side("from"), &side("to"));
+        let wanted = shown(case["output"].clone(), "");
+        report.expect(&case, "converted", &wanted, &shown(object, ""));
     }
     report.finish();
 }

@@ -59,8 +59,86 @@ fn take_note(object: &mut Value, key: &str) -> Option<Value> {
 }
 
 fn put_note(object: &mut Value, key: &str, value: &Value) {
+    let mut note = String::new();
+    print(value, &mut note, 0);
     let notes = map_slot(map_slot(object, "metadata"), "annotations");
-    set(notes, key, value.to_string());
+    set(notes, key, note);
+}
+
+/// The fields of all structs that are written to annotations, in the order they are written in.
+const ORDER: [&str; 41] = [
+    "type",
+    "object",
+    "pods",
+    "resource",
+    "containerResource",
+    "external",
+    "target",
+    "kind",
+    "name",
+    "apiVersion",
+    "metricName",
+    "metricSelector",
+    "targetValue",
+    "currentValue",
+    "targetAverageUtilization",
+    "currentAverageUtilization",
+    "targetAverageValue",
+    "currentAverageValue",
+    "container",
+    "selector",
+    "averageValue",
+    "matchLabels",
+    "matchExpressions",
+    "key",
+    "operator",
+    "values",
+    "status",
+    "lastTransitionTime",
+    "reason",
+    "message",
+    "observedGeneration",
+    "ScaleUp",
+    "ScaleDown",
+    "StabilizationWindowSeconds",
+    "SelectPolicy",
+    "Policies",
+    "Tolerance",
+    "Type",
+    "Value",
+    "PeriodSeconds",
+    "Behavior",
+];
+
+fn print(value: &Value, out: &mut String, depth: usize) {
+    match value {
+        Value::Object(map) if depth < 16 => {
+            let place = |key: &str| ORDER.iter().position(|known| *known == key);
+            let mut keys: Vec<&String> = map.keys().collect();
+            keys.sort_by_key(|key| place(key).unwrap_or(ORDER.len()));
+            out.push('{');
+            for (index, key) in keys.into_iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                out.push_str(&Value::from(key.as_str()).to_string());
+                out.push(':');
+                print(&map[key], out, depth + 1);
+            }
+            out.push('}');
+        }
+        Value::Array(items) if depth < 16 => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                print(item, out, depth + 1);
+            }
+            out.push(']');
+        }
+        other => out.push_str(&other.to_string()),
+    }
 }
 
 /// Changes version 1 into version 2.
@@ -89,6 +167,9 @@ pub(super) fn to_v2(object: &mut Value) {
     let Some(status) = some_mut(object, "status") else {
         return;
     };
+    if int(status, "currentReplicas") == Some(0) {
+        unset(status, "currentReplicas");
+    }
     let share = int(status, "currentCPUUtilizationPercentage");
     unset(status, "currentCPUUtilizationPercentage");
     let current = current.as_ref().and_then(Value::as_array).map_or_else(
@@ -280,6 +361,9 @@ fn ancient(metric: &Value, part: &str) -> Value {
                 set(&mut flat, shown, get(goal, key).clone());
             }
         }
+        if part == "current" && matches!(field, "pods" | "resource" | "containerResource") {
+            fill(&mut flat, "currentAverageValue", "0");
+        }
         set(&mut out, field, flat);
     }
     out
@@ -393,7 +477,7 @@ mod tests {
         to_v1(&mut object);
         assert_eq!(
             model::meta::annotation(&object, METRICS),
-            Some(r#"[{"pods":{"metricName":"hits","targetAverageValue":"10"},"type":"Pods"}]"#)
+            Some(r#"[{"type":"Pods","pods":{"metricName":"hits","targetAverageValue":"10"}}]"#)
         );
         to_v2(&mut object);
         assert_eq!(object["spec"], spec);

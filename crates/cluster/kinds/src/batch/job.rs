@@ -7,7 +7,7 @@ use crate::fields::{
     number, same, set, slot, text, unset,
 };
 use crate::pod::{defaults, spec, warnings};
-use crate::rules::{PLAIN, Rules};
+use crate::rules::{PLAIN, Recheck, Rules};
 use crate::{Endpoint, Fresh, go, selector, syntax, workload};
 use model::{LabelSelector, Map, Value, meta, names};
 
@@ -34,6 +34,7 @@ pub(crate) static JOB: Rules = Rules {
     },
     status: Some("{}"),
     generation: &["spec"],
+    recheck: Recheck::Around,
     ..PLAIN
 };
 
@@ -164,12 +165,12 @@ fn check_generated(object: &Value, faults: &mut Faults) {
     .map(|(key, value)| (key.to_owned(), Value::from(value)))
     .collect();
     let chosen = get(own, "selector");
-    if let Ok(reader) = LabelSelector::from_spec(Some(chosen)) {
-        if !reader.matches(Some(&expected)) {
-            let shown = selector::show(chosen);
-            let message = "`selector` not auto-generated";
-            faults.invalid_shown(&Spot::of("spec.selector"), &shown, message);
-        }
+    if let Ok(reader) = LabelSelector::from_spec(Some(chosen))
+        && !reader.matches(Some(&expected))
+    {
+        let shown = selector::show(chosen);
+        let message = "`selector` not auto-generated";
+        faults.invalid_shown(&Spot::of("spec.selector"), &shown, message);
     }
 }
 
@@ -219,12 +220,11 @@ pub(super) fn check_spec(own: &Value, spot: &Spot<'_>, faults: &mut Faults) {
     let at = &spot.child("template.spec.restartPolicy");
     match text(get(get(own, "template"), "spec"), "restartPolicy") {
         "Always" | "" => faults.required(at, "valid values: \"OnFailure\", \"Never\""),
-        "Never" => {}
         "OnFailure" if has(own, "podFailurePolicy") => {
             let message = "only \"Never\" is supported when podFailurePolicy is specified";
             faults.invalid(at, "OnFailure", message);
         }
-        "OnFailure" => {}
+        "Never" | "OnFailure" => {}
         other => faults.unsupported(at, other, &["OnFailure", "Never"]),
     }
 }
@@ -248,10 +248,10 @@ fn check_completion(own: &Value, spot: &Spot<'_>, faults: &mut Faults) {
             let message = "must be less than or equal to 100000 when completion mode is Indexed";
             faults.invalid(parallel, parallelism, message);
         }
-        if let (Some(most), Some(completions)) = (most, completions) {
-            if most > completions {
-                faults.invalid(failed, most, "must be less than or equal to completions");
-            }
+        if let (Some(most), Some(completions)) = (most, completions)
+            && most > completions
+        {
+            faults.invalid(failed, most, "must be less than or equal to completions");
         }
         if let Some(most) = most.filter(|most| *most > 100_000) {
             faults.invalid(failed, most, "must be less than or equal to 100000");
@@ -362,11 +362,11 @@ fn check_exit_codes(codes: &Value, known: &[&str], spot: &Spot<'_>, faults: &mut
         "In" | "NotIn" => {}
         other => faults.unsupported(at, other, &["In", "NotIn"]),
     }
-    if let Some(name) = get(codes, "containerName").as_str() {
-        if !known.contains(&name) {
-            let message = "must be one of the container or initContainer names in the pod template";
-            faults.invalid(&spot.child("containerName"), name, message);
-        }
+    if let Some(name) = get(codes, "containerName").as_str()
+        && !known.contains(&name)
+    {
+        let message = "must be one of the container or initContainer names in the pod template";
+        faults.invalid(&spot.child("containerName"), name, message);
     }
     let at = &spot.child("values");
     let values: Vec<i64> = list(codes, "values")
@@ -398,17 +398,7 @@ fn check_exit_codes(codes: &Value, known: &[&str], spot: &Spot<'_>, faults: &mut
 fn check_success(own: &Value, spot: &Spot<'_>, faults: &mut Faults) {
     let policy = get(own, "successPolicy");
     if text(own, "completionMode") != "Indexed" {
-        let rules: Vec<String> = list(policy, "rules")
-            .iter()
-            .map(|rule| {
-                format!(
-                    "{{\"SucceededIndexes\":{},\"SucceededCount\":{}}}",
-                    get(rule, "succeededIndexes"),
-                    get(rule, "succeededCount")
-                )
-            })
-            .collect();
-        let shown = format!("{{\"Rules\":[{}]}}", rules.join(","));
+        let shown = go::show("SuccessPolicy", policy);
         return faults.invalid_shown(spot, &shown, "requires indexed completion mode");
     }
     let rules = list(policy, "rules");
@@ -507,7 +497,18 @@ fn check_update(new: &Value, old: &Value, endpoint: Endpoint, faults: &mut Fault
         "managedBy",
         "successPolicy",
     ] {
-        faults.immutable(&spot.child(field), get(own, field), get(before, field));
+        let (now, then) = (get(own, field), get(before, field));
+        let kind = match field {
+            "podFailurePolicy" => "PodFailurePolicy",
+            "successPolicy" => "SuccessPolicy",
+            _ => "",
+        };
+        if kind.is_empty() || now.is_null() {
+            faults.immutable(&spot.child(field), now, then);
+        } else if !same(now, then) {
+            let shown = go::show(kind, now);
+            faults.invalid_shown(&spot.child(field), &shown, "field is immutable");
+        }
     }
 }
 

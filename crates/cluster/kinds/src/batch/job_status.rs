@@ -127,10 +127,12 @@ fn check_times(
         Timestamp::parse(text(status, "startTime")),
         Timestamp::parse(text(status, "completionTime")),
     );
-    if (moved("startTime") || moved("completionTime")) && start.is_some() && end < start {
-        if end.is_some() {
-            faults.invalid(at, ended.clone(), "must be equal to or after `startTime`");
-        }
+    if (moved("startTime") || moved("completionTime"))
+        && start.is_some()
+        && end < start
+        && end.is_some()
+    {
+        faults.invalid(at, ended.clone(), "must be equal to or after `startTime`");
     }
 }
 
@@ -180,11 +182,11 @@ fn check_indexes(new: &Value, moved: &dyn Fn(&str) -> bool, spot: &Spot<'_>, fau
         return;
     }
     let at = &spot.child("completedIndexes");
-    if let Some(completions) = int(own, "completions") {
-        if let Err(why) = indexes::count(done, completions) {
-            let message = format!("error parsing completedIndexes: {why}");
-            faults.invalid(at, done, &message);
-        }
+    if let Some(completions) = int(own, "completions")
+        && let Err(why) = indexes::count(done, completions)
+    {
+        let message = format!("error parsing completedIndexes: {why}");
+        faults.invalid(at, done, &message);
     }
     if text(own, "completionMode") != "Indexed" {
         let message = "cannot set non-empty completedIndexes when non-indexed completion mode";

@@ -171,7 +171,7 @@ fn range(text: &str, bounds: &Bounds) -> Result<(), String> {
 }
 
 fn number(text: &str, names: &'static [&'static str]) -> Result<u64, String> {
-    let first = if names.len() == 12 { 1 } else { 0 };
+    let first = u64::from(names.len() == 12);
     if let Some(place) = names
         .iter()
         .position(|name| text.eq_ignore_ascii_case(name))

@@ -17,16 +17,16 @@ pub(crate) fn check(pod: &Value, spot: &Spot<'_>, faults: &mut Faults) {
     if annotations.is_null() {
         return;
     }
-    if let Some(mirror) = get(annotations, MIRROR).as_str() {
-        if text(spec, "nodeName").is_empty() {
-            let message = "must set spec.nodeName if mirror pod annotation is set";
-            faults.invalid(&spot.key(MIRROR), mirror, message);
-        }
+    if let Some(mirror) = get(annotations, MIRROR).as_str()
+        && text(spec, "nodeName").is_empty()
+    {
+        let message = "must set spec.nodeName if mirror pod annotation is set";
+        faults.invalid(&spot.key(MIRROR), mirror, message);
     }
-    if let Some(cost) = get(annotations, DELETION_COST).as_str() {
-        if !is_cost(cost) {
-            faults.invalid(&spot.key(DELETION_COST), cost, "must be a 32bit integer");
-        }
+    if let Some(cost) = get(annotations, DELETION_COST).as_str()
+        && !is_cost(cost)
+    {
+        faults.invalid(&spot.key(DELETION_COST), cost, "must be a 32bit integer");
     }
     let seccomp = entries(get(pod, "metadata"), "annotations")
         .filter(|(key, _)| *key == SECCOMP_POD || key.starts_with(SECCOMP_CONTAINER));

@@ -229,10 +229,8 @@ pub(crate) fn check_shared(source: &str, value: &Value, spot: &Spot<'_>, faults:
             }
             require(value, &["image"], at, faults);
         }
-        "cephfs" => {
-            if list(value, "monitors").is_empty() {
-                faults.required(&at.child("monitors"), "");
-            }
+        "cephfs" if list(value, "monitors").is_empty() => {
+            faults.required(&at.child("monitors"), "");
         }
         "cinder" | "portworxVolume" => require(value, &["volumeID"], at, faults),
         "vsphereVolume" => require(value, &["volumePath"], at, faults),

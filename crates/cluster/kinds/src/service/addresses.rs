@@ -129,10 +129,11 @@ fn narrow(spec: &mut Value, before: &Value, faults: &mut Faults) {
     ] {
         let (now, then) = (list(spec, field).len(), list(before, field).len());
         if policy == "SingleStack" {
-            if now > 1 && same(get(spec, field), get(before, field)) {
-                if let Some(items) = slot(spec, field).as_array_mut() {
-                    items.truncate(1);
-                }
+            if now > 1
+                && same(get(spec, field), get(before, field))
+                && let Some(items) = slot(spec, field).as_array_mut()
+            {
+                items.truncate(1);
             }
         } else if now == 1 && then == 2 && same(&get(spec, field)[0], &get(before, field)[0]) {
             let message = format!("must be 'SingleStack' to release the {what}");

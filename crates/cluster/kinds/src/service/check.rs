@@ -52,12 +52,12 @@ fn check_hints(service: &Value, faults: &mut Faults) {
         meta::annotation(service, old_key),
         meta::annotation(service, key),
     );
-    if let (Some(hints), Some(mode)) = (hints, mode) {
-        if hints != mode {
-            let at = Spot::of("metadata.annotations");
-            let message = format!("must match annotations[{old_key}] when both are specified");
-            faults.invalid(&at.key(key), mode, &message);
-        }
+    if let (Some(hints), Some(mode)) = (hints, mode)
+        && hints != mode
+    {
+        let at = Spot::of("metadata.annotations");
+        let message = format!("must match annotations[{old_key}] when both are specified");
+        faults.invalid(&at.key(key), mode, &message);
     }
 }
 
@@ -308,10 +308,11 @@ fn check_class(spec: &Value, before: Option<&Value>, spot: &Spot<'_>, faults: &m
     let at = &spot.child("loadBalancerClass");
     let class = get(spec, "loadBalancerClass");
     let balanced = text(spec, "type") == "LoadBalancer";
-    if let Some(before) = before.filter(|before| text(before, "type") == "LoadBalancer") {
-        if balanced && !same(class, get(before, "loadBalancerClass")) {
-            faults.invalid(at, class.clone(), "may not change once set");
-        }
+    if let Some(before) = before.filter(|before| text(before, "type") == "LoadBalancer")
+        && balanced
+        && !same(class, get(before, "loadBalancerClass"))
+    {
+        faults.invalid(at, class.clone(), "may not change once set");
     }
     match class.as_str() {
         Some(name) if balanced => faults.invalid_each(at, name, names::qualified_name(name)),

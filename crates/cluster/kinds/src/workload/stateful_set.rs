@@ -40,12 +40,12 @@ fn default(own: &mut Value) {
         set(strategy, "type", "RollingUpdate");
         map_slot(strategy, "rollingUpdate");
     }
-    if text(strategy, "type") == "RollingUpdate" {
-        if let Some(rolling) = some_mut(strategy, "rollingUpdate") {
-            fill(rolling, "partition", 0);
-            // The feature behind this field is off: what is given is dropped.
-            unset(rolling, "maxUnavailable");
-        }
+    if text(strategy, "type") == "RollingUpdate"
+        && let Some(rolling) = some_mut(strategy, "rollingUpdate")
+    {
+        fill(rolling, "partition", 0);
+        // The feature behind this field is off: what is given is dropped.
+        unset(rolling, "maxUnavailable");
     }
     let retention = map_slot(own, "persistentVolumeClaimRetentionPolicy");
     fill_empty(retention, "whenDeleted", "Retain");
