@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         ])
         .arg(&real.kubeconfig)
         .args(["--real-pids", &ids.join(","), "--sandbox"])
-        .arg(&sandbox.kubeconfig)
+        .arg(sandbox.own_kubeconfig())
         .args(["--sandbox-pids", &sandbox.pid().to_string()])
         .args(&arguments.rest);
     step("both servers", &mut compare)

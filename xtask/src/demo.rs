@@ -12,9 +12,16 @@ const APPLY: &str = "application/apply-patch+yaml";
 pub(crate) fn run() -> Outcome {
     let start = Instant::now();
     let sandbox = Sandbox::start(Profile::Debug)?;
-    let client = Client::new(&sandbox.url, &sandbox.ca_pem, Some(realkube::ADMIN_TOKEN))?;
+    let client = Client::new(
+        &sandbox.target.url,
+        &sandbox.target.ca_pem,
+        Some(&sandbox.target.admin_token),
+    )?;
     let demo = Demo { client };
-    say(&format!("a Kubernetes API server runs at {}", sandbox.url));
+    say(&format!(
+        "a Kubernetes API server runs at {}",
+        sandbox.target.url
+    ));
     demo.show("/version")?;
 
     say("Git says: a namespace, settings, a Deployment and its Service (server-side apply)");

@@ -37,9 +37,11 @@ enum Chore {
     Bench(bench::Arguments),
     /// Rebuild generated files from a real API server
     Generate(generate::Arguments),
-    /// Run a real Kubernetes control plane beside ours
-    #[command(subcommand)]
-    Real(real::Command),
+    /// Compare with, or run, a real Kubernetes control plane (needs Go to build it once)
+    Real {
+        #[command(subcommand)]
+        command: Option<real::Command>,
+    },
     /// Record the answers of a real API server to every case
     Record(record::Arguments),
 }
@@ -51,7 +53,7 @@ fn main() -> ExitCode {
         Chore::Tidy => tidy::run(),
         Chore::Bench(arguments) => bench::run(&arguments),
         Chore::Generate(arguments) => generate::run(&arguments),
-        Chore::Real(command) => real::run(command),
+        Chore::Real { command } => real::run(command),
         Chore::Record(arguments) => record::run(&arguments),
     };
     match outcome {

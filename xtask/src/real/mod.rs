@@ -3,7 +3,6 @@
 mod down;
 mod env;
 pub(crate) mod plane;
-mod sandbox;
 pub(crate) mod sessions;
 mod test;
 mod up;
@@ -19,12 +18,12 @@ pub(crate) enum Command {
     Down,
     /// Print shell lines that point kubectl at it: `eval "$(cargo xtask real env)"`
     Env,
-    /// Compare a server with a real one: recordings, kubectl and helm sessions
+    /// Compare the sandbox with a real server: recordings, kubectl and helm sessions (the default)
     Test(test::Arguments),
 }
 
-pub(crate) fn run(command: Command) -> Outcome {
-    match command {
+pub(crate) fn run(command: Option<Command>) -> Outcome {
+    match command.unwrap_or_else(|| Command::Test(test::Arguments::default())) {
         Command::Up(arguments) => up::run(&arguments),
         Command::Down => down::run(),
         Command::Env => env::run(),

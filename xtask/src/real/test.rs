@@ -1,20 +1,20 @@
-//! `cargo xtask real test`: the recordings and the sessions against a server.
+//! `cargo xtask real test`: recordings and sessions of a real server against the sandbox.
 //!
-//! A fresh real one proves that two real servers agree in everything that is compared; the
-//! sandbox (`--sandbox target/release/tiphys`) is then proved by the same comparison.
+//! With `--real` a fresh real server takes the sandbox's place: two real servers must agree in
+//! everything that is compared, or the comparison itself is wrong.
 
-use super::sandbox::Sandbox;
 use super::{plane, sessions};
 use crate::Outcome;
+use crate::sandbox::{Profile, Sandbox};
 use conformance::differences::Allowed;
 use conformance::{Report, session};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Arguments {
-    /// Test this `tiphys` program; a real server when not given
-    #[arg(long, value_name = "PROGRAM")]
-    sandbox: Option<PathBuf>,
+    /// Compare a second real server instead of the sandbox, to check the comparison itself
+    #[arg(long)]
+    real: bool,
     /// Only these parts: `replay`, `kubectl`, `helm3`, `helm4`
     #[arg(long, value_delimiter = ',', value_name = "PART")]
     only: Vec<String>,
@@ -24,28 +24,24 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let (fixtures, allowed) = conformance::committed()?;
-    let program = arguments.sandbox.as_deref();
     // What we allow ourselves is not allowed to a real server.
-    let allowed = if program.is_some() {
-        allowed
-    } else {
-        Vec::new()
-    };
+    let allowed = if arguments.real { Vec::new() } else { allowed };
     let mut reports = Vec::new();
     for part in ["replay"].into_iter().chain(sessions::NAMES) {
         if !arguments.only.is_empty() && !arguments.only.iter().any(|p| p == part) {
             continue;
         }
         // Each part has a server of its own.
-        let report = match (part, program) {
-            ("replay", None) => {
+        let report = match (part, arguments.real) {
+            ("replay", true) => {
                 conformance::replay(&plane::Pair::start()?.target(), &fixtures, &allowed)?
             }
-            ("replay", Some(program)) => {
-                conformance::replay(&Sandbox::start(program)?.target, &fixtures, &allowed)?
+            ("replay", false) => {
+                let sandbox = Sandbox::start(Profile::Debug)?;
+                conformance::replay(&sandbox.target, &fixtures, &allowed)?
             }
-            (name, None) => compare(name, &plane::basic()?.kubeconfig, &allowed)?,
-            (name, Some(program)) => compare(name, &Sandbox::start(program)?.kubeconfig, &allowed)?,
+            (name, true) => compare(name, &plane::basic()?.kubeconfig, &allowed)?,
+            (name, false) => compare(name, &Sandbox::start(Profile::Debug)?.kubeconfig, &allowed)?,
         };
         println!("{part}\n{report}\n");
         reports.push((part, report));

@@ -119,6 +119,9 @@ impl Walk<'_> {
         generated_name(fields);
         let table = fields.get("kind").is_some_and(|kind| kind == "Table");
         let lists = fields.contains_key("items") || table;
+        if table {
+            without_prose(fields);
+        }
         for (key, value) in fields.iter_mut() {
             match (key.as_str(), &mut *value) {
                 ("resourceVersion", Value::String(text)) => self.revision(text),
@@ -189,6 +192,15 @@ fn entry_key(entry: &Value) -> (String, String, String, String) {
         text("apiVersion"),
         text("subresource"),
     )
+}
+
+// The columns of a table explain themselves to people; ours do so in other words, or not at all.
+fn without_prose(table: &mut Map<String, Value>) {
+    let columns = table.get_mut("columnDefinitions");
+    let columns = columns.and_then(Value::as_array_mut).into_iter().flatten();
+    for column in columns.filter_map(Value::as_object_mut) {
+        column.remove("description");
+    }
 }
 
 fn generated_name(fields: &mut Map<String, Value>) {
