@@ -129,7 +129,7 @@ impl std::fmt::Display for ApplyError {
                 ),
                 many => {
                     write!(f, "Apply failed with {} conflicts: ", many.len())?;
-                    for (i, group) in many.chunk_by(|a, b| a.same_owner(b)).enumerate() {
+                    for (i, group) in many.chunk_by(Conflict::same_owner).enumerate() {
                         let line = if i > 0 { "\n" } else { "" };
                         write!(f, "{line}conflicts with {}:", group[0].owner())?;
                         for conflict in group {
@@ -232,7 +232,8 @@ impl Plan<'_> {
         }
         let mut managed = Managed::read(managed_of(live).cloned())
             .map_err(|why| ApplyError::Typed(format!("failed to decode managed fields: {why}")))?;
-        if managed.owners.is_empty() {
+        let untracked_before = managed.owners.is_empty();
+        if untracked_before {
             managed = self.claim_untracked(live, managed);
         }
         let last = self.last_fields(&managed, &tracked);
@@ -242,7 +243,7 @@ impl Plan<'_> {
             self.prune(&mut object, &managed, last, &tracked);
         }
         let same_object = same_but_managed(live, &object);
-        let mut same_owners = managed_of(live).is_some();
+        let mut same_owners = !untracked_before || managed.owners.is_empty();
         if same_object {
             // Only this applier's own entry can change, and it keeps its time.
             let mine = managed.find(&self.me);

@@ -347,10 +347,11 @@ pub fn path_text(path: &[Element]) -> String {
 
 // The set below a value, and whether the value itself is a member.
 fn read(fields: &Value, depth: usize) -> Result<(FieldSet, bool), FieldSetError> {
-    let fields = match fields {
-        Value::Object(fields) if depth < DEPTH_MAX => fields,
-        Value::Null => return Ok((FieldSet::new(), true)),
-        other => return Err(FieldSetError(other.to_string())),
+    if fields.is_null() {
+        return Ok((FieldSet::new(), true));
+    }
+    let Some(fields) = fields.as_object().filter(|_| depth < DEPTH_MAX) else {
+        return Err(FieldSetError(fields.to_string()));
     };
     let mut set = FieldSet {
         entries: Vec::with_capacity(fields.len()),

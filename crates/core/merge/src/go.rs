@@ -111,10 +111,10 @@ pub(crate) fn path_value(value: &Value) -> String {
             let texts: Vec<_> = items.iter().map(path_value).collect();
             format!("[{}]", texts.join(","))
         }
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(k, v)| format!("{k}={}", path_value(v)))
-            .collect(),
+        Value::Object(fields) => {
+            let texts = fields.iter().map(|(k, v)| format!("{k}={}", path_value(v)));
+            texts.collect::<Vec<_>>().concat()
+        }
     }
 }
 

@@ -113,14 +113,22 @@ impl<'a> Kind<'a> {
     pub(crate) fn form(self, value: &Value) -> Form {
         let shape = self.shape();
         match value {
-            Value::Object(_) if shape.map => Form::Map,
             Value::Array(_) if shape.list => Form::List,
             Value::Bool(_) | Value::Number(_) | Value::String(_) if shape.scalar.is_some() => {
                 Form::Scalar
             }
-            _ if shape.map => Form::Map,
-            _ if shape.scalar.is_some() => Form::Scalar,
-            _ => Form::List,
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_)
+            | Value::Object(_) => match shape {
+                Shape { map: true, .. } => Form::Map,
+                Shape {
+                    scalar: Some(_), ..
+                } => Form::Scalar,
+                Shape { .. } => Form::List,
+            },
         }
     }
 
@@ -208,9 +216,8 @@ impl<'a> Kind<'a> {
         match &edge.default {
             Some(Value::Object(fields)) if fields.is_empty() => Zero::Struct,
             Some(value) if is_zero(value) => Zero::Value(value),
-            Some(_) => Zero::Absent,
             None if node.required.iter().any(|r| r == name) => Zero::Value(&Value::Null),
-            None => Zero::Absent,
+            Some(_) | None => Zero::Absent,
         }
     }
 

@@ -408,10 +408,11 @@ fn read_owner(index: usize, entry: Value) -> Result<Owner, ManagedError> {
 
 // Whether the fields can be read, without reading them.
 fn check_fields(fields: &Value, depth: usize) -> Result<(), FieldSetError> {
-    let fields = match fields {
-        Value::Object(fields) if depth < DEPTH_MAX => fields,
-        Value::Null => return Ok(()),
-        other => return Err(FieldSetError(other.to_string())),
+    if fields.is_null() {
+        return Ok(());
+    }
+    let Some(fields) = fields.as_object().filter(|_| depth < DEPTH_MAX) else {
+        return Err(FieldSetError(fields.to_string()));
     };
     for (key, below) in fields {
         if key == "." {

@@ -215,13 +215,13 @@ pub(crate) fn clone_unmanaged(object: &Value) -> Value {
     let Some(fields) = object.as_object() else {
         return object.clone();
     };
-    let copy = fields.iter().map(|(key, value)| match value {
-        Value::Object(metadata) if key == "metadata" => {
+    let copy = fields.iter().map(|(key, value)| match value.as_object() {
+        Some(metadata) if key == "metadata" => {
             let kept = metadata.iter().filter(|(key, _)| *key != "managedFields");
             let kept = kept.map(|(key, value)| (key.clone(), value.clone()));
             (key.clone(), Value::Object(kept.collect()))
         }
-        _ => (key.clone(), value.clone()),
+        Some(_) | None => (key.clone(), value.clone()),
     });
     Value::Object(copy.collect())
 }

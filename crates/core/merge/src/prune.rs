@@ -70,7 +70,12 @@ fn prune_at(
             });
             list.len()
         }
-        _ => return,
+        Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_) => return,
     };
     if left == 0 {
         *value = Value::Null;
@@ -200,7 +205,12 @@ mod tests {
                 });
                 list.len()
             }
-            _ => 0,
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_)
+            | Value::Object(_) => 0,
         };
         if left == 0 {
             *value = Value::Null;

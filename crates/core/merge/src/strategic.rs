@@ -396,9 +396,8 @@ fn in_order(
         let other_first = match (others.peek(), named.peek()) {
             (None, None) => return Ok(out),
             (Some(_), None) => true,
-            (None, Some(_)) => false,
             (Some((Some(a), _)), Some((_, Some(b), _))) => a < b,
-            (Some(_), Some(_)) => false,
+            (_, Some(_)) => false,
         };
         if other_first {
             out.extend(others.next().map(|(_, item)| item));

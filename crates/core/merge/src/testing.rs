@@ -144,21 +144,16 @@ pub(crate) fn at(seconds: i64) -> Timestamp {
 pub(crate) fn owners(object: &Value) -> String {
     let entries = object.pointer("/metadata/managedFields");
     let entries = entries.and_then(Value::as_array).into_iter().flatten();
-    entries
-        .map(|entry| {
-            let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or("-");
-            let time = Timestamp::parse(text("time"));
-            let time = time.map_or("-".into(), |t| t.seconds().to_string());
-            let sub = match text("subresource") {
-                "-" => String::new(),
-                sub => format!("/{sub}"),
-            };
-            format!(
-                "{} {}{sub} @{time} {}\n",
-                text("operation"),
-                text("manager"),
-                entry["fieldsV1"]
-            )
-        })
-        .collect()
+    let lines = entries.map(|entry| {
+        let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or("-");
+        let time = Timestamp::parse(text("time"));
+        let time = time.map_or("-".into(), |t| t.seconds().to_string());
+        let sub = match text("subresource") {
+            "-" => String::new(),
+            sub => format!("/{sub}"),
+        };
+        let (operation, manager) = (text("operation"), text("manager"));
+        format!("{operation} {manager}{sub} @{time} {}\n", entry["fieldsV1"])
+    });
+    lines.collect::<Vec<_>>().concat()
 }

@@ -205,7 +205,10 @@ fn owner_sets(object: &Value) -> Vec<(String, FieldSet)> {
     entries
         .map(|entry| {
             let name = format!("{}/{}", entry["operation"], entry["manager"]);
-            (name, FieldSet::from_json(&entry["fieldsV1"]).unwrap())
+            (
+                name,
+                FieldSet::from_json(&entry["fieldsV1"]).expect("we wrote it"),
+            )
         })
         .collect()
 }

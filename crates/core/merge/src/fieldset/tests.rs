@@ -17,7 +17,7 @@ fn texts(set: &FieldSet) -> Vec<String> {
 
 #[test]
 fn what_the_server_writes_reads_back_the_same() {
-    check_round_trip(r#"{}"#);
+    check_round_trip("{}");
     check_round_trip(r#"{"f:data":{".":{},"f:j":{},"f:k":{}}}"#);
     check_round_trip(r#"{"f:spec":{"f:replicas":{},"f:template":{"f:spec":{"f:dnsPolicy":{}}}}}"#);
     check_round_trip(
