@@ -14,6 +14,7 @@
 mod autoscaler;
 mod batch;
 mod budget;
+mod certificates;
 mod claim;
 mod cluster;
 mod config;
@@ -22,7 +23,9 @@ mod endpoints;
 mod event;
 mod fault;
 mod fields;
+mod flow;
 mod go;
+mod ingress;
 mod metadata;
 mod network;
 mod pod;
