@@ -4,6 +4,7 @@ mod cron_job;
 mod indexes;
 mod job;
 mod job_status;
+mod policies;
 mod schedule;
 
 pub(crate) use cron_job::CRON_JOB;

@@ -11,10 +11,11 @@
 //!
 //! Every kind is one row of `rules`; a kind without a row has no rules of its own.
 
+pub mod catalog;
 mod autoscaler;
 mod batch;
 mod budget;
-pub mod catalog;
+mod certificates;
 mod claim;
 mod cluster;
 mod config;
@@ -23,7 +24,9 @@ mod endpoints;
 mod event;
 mod fault;
 mod fields;
+mod flow;
 mod go;
+mod ingress;
 mod metadata;
 mod network;
 mod pod;

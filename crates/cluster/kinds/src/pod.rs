@@ -5,6 +5,7 @@ pub(crate) mod container;
 pub(crate) mod defaults;
 mod env;
 pub(crate) mod image;
+mod mount;
 pub(crate) mod probe;
 mod qos;
 pub(crate) mod schedule;

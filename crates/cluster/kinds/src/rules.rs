@@ -2,9 +2,9 @@
 
 use crate::fault::Faults;
 use crate::{
-    Endpoint, Fresh, ScaleInfo, autoscaler, batch, budget, claim, cluster, config, endpoints,
-    event, network, pod, policy, quota, rbac, registration, scheduling, service, storage, volume,
-    webhook, workload,
+    Endpoint, Fresh, ScaleInfo, autoscaler, batch, budget, certificates, claim, cluster, config,
+    endpoints, event, flow, ingress, network, pod, policy, quota, rbac, registration, scheduling,
+    service, storage, volume, webhook, workload,
 };
 use model::{GroupVersionKind, Value, names};
 
@@ -184,11 +184,11 @@ pub(crate) fn of(gvk: &GroupVersionKind) -> &'static Rules {
         "admissionregistration.k8s.io" => admitting(kind),
         "apiregistration.k8s.io" if kind == "APIService" => &registration::API_SERVICE,
         "certificates.k8s.io" if kind == "CertificateSigningRequest" => {
-            &registration::SIGNING_REQUEST
+            &certificates::SIGNING_REQUEST
         }
         "flowcontrol.apiserver.k8s.io" => match kind {
-            "FlowSchema" => &registration::FLOW_SCHEMA,
-            "PriorityLevelConfiguration" => &registration::PRIORITY_LEVEL,
+            "FlowSchema" => &flow::FLOW_SCHEMA,
+            "PriorityLevelConfiguration" => &flow::PRIORITY_LEVEL,
             _ => &PLAIN_ROW,
         },
         "resource.k8s.io" => match kind {
@@ -235,8 +235,8 @@ fn apps(kind: &str) -> &'static Rules {
 
 fn networking(kind: &str) -> &'static Rules {
     match kind {
-        "Ingress" => &network::INGRESS,
-        "IngressClass" => &network::INGRESS_CLASS,
+        "Ingress" => &ingress::INGRESS,
+        "IngressClass" => &ingress::INGRESS_CLASS,
         "NetworkPolicy" => &network::NETWORK_POLICY,
         "IPAddress" => &network::IP_ADDRESS,
         "ServiceCIDR" => &network::SERVICE_CIDR,

@@ -432,6 +432,10 @@ fn modern(metric: &Value, part: &str) -> Value {
                 set(&mut goal, key, get(flat, shown).clone());
             }
         }
+        // Version 1 writes an unknown value as zero.
+        if part == "current" && text(&goal, "averageValue") == "0" {
+            unset(&mut goal, "averageValue");
+        }
         if part == "target" {
             let kind = if has(&goal, "averageUtilization") {
                 "Utilization"

@@ -1,6 +1,6 @@
 //! Checks the containers of a pod.
 
-use super::{env, probe, security, volume};
+use super::{env, mount, probe, security, volume};
 use crate::fault::{Faults, Spot};
 use crate::fields::{get, has, list, number, text};
 use crate::resources::{self, Of};
@@ -213,8 +213,8 @@ fn check_common(container: &Value, pod: &Around<'_>, spot: &Spot<'_>, faults: &m
     env::check_env(container, &spot.child("env"), faults);
     env::check_env_from(container, &spot.child("envFrom"), faults);
     let volumes = &pod.volumes;
-    volume::check_mounts(container, volumes, &spot.child("volumeMounts"), faults);
-    volume::check_devices(container, volumes, &spot.child("volumeDevices"), faults);
+    mount::check_mounts(container, volumes, &spot.child("volumeMounts"), faults);
+    mount::check_devices(container, volumes, &spot.child("volumeDevices"), faults);
     volume::check_pull_policy(container, "imagePullPolicy", spot, faults);
     resources::check_requirements(
         get(container, "resources"),
