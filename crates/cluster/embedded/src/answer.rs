@@ -18,6 +18,8 @@ use tokio::time::Instant;
 const CHUNK_BYTES: usize = 64 << 10;
 /// How often a watcher that wants bookmarks gets one.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+/// The longest a watch lasts: so long that nobody sees it end, and that no sum overflows.
+const WATCH_MAX: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 /// How long before its end a watch sends a last bookmark.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 
@@ -177,7 +179,7 @@ impl Body for ChannelBody {
 async fn follow(cluster: Cluster, mut watch: WatchReply, sender: mpsc::Sender<Bytes>) {
     let mut changed = cluster.shared.subscribe(watch.storage());
     let start = Instant::now();
-    let lasts = Duration::from_secs(watch.timeout_seconds);
+    let lasts = Duration::from_secs(watch.timeout_seconds).min(WATCH_MAX);
     let end = start + lasts;
     let mut bookmark_at = next_bookmark(start, end);
     let mut out = watch.open(clock::now());

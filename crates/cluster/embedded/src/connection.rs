@@ -6,10 +6,11 @@ use crate::error::StartError;
 use apiserver::{Certificate, Credentials, Method, Request, Response};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use model::{ApiError, Reason};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
@@ -22,8 +23,23 @@ use tokio_rustls::TlsAcceptor;
 
 /// The largest request body; the real API server has the same limit.
 const BODY_MAX: usize = 3 << 20;
+/// Of a larger body this much is read and thrown away, so that a client that writes before it
+/// reads gets to see the refusal.
+const REFUSED_BODY_MAX: u64 = 64 << 20;
 /// How long a client may take to shake hands.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
+/// How long a client may take to say what it wants, and how long a connection may lie idle.
+const HEAD_TIME_MAX: Duration = Duration::from_secs(20);
+/// How long a client may take to send a body; the real API server gives a request as long.
+const BODY_TIME_MAX: Duration = Duration::from_secs(60);
+/// How large the head of a request may be.
+const HEAD_MAX: usize = 1 << 20;
+/// How many headers a request may have.
+const HEADERS_MAX: usize = 1_000;
+/// How many requests one HTTP/2 connection may have open, watches included.
+const STREAMS_MAX: u32 = 1_000;
+/// How often an HTTP/2 connection is asked whether its other end is still there.
+const PING_EVERY: Duration = Duration::from_secs(30);
 /// How long open requests may take to end at a stop.
 const DRAIN_MAX: Duration = Duration::from_millis(500);
 
@@ -124,7 +140,7 @@ pub async fn serve(server: Server, stop: impl Future<Output = ()>) {
         let cluster = cluster.clone();
         async move { cluster.run_controllers().await }
     });
-    let graceful = hyper_util::server::graceful::GracefulShutdown::new();
+    let graceful = GracefulShutdown::new();
     tokio::pin!(stop);
     loop {
         let (stream, _) = tokio::select! {
@@ -146,20 +162,7 @@ pub async fn serve(server: Server, stop: impl Future<Output = ()>) {
             else {
                 return;
             };
-            let credentials = credentials(&stream);
-            let service = service_fn(move |request| {
-                let (cluster, credentials) = (cluster.clone(), credentials.clone());
-                async move {
-                    Ok::<_, std::convert::Infallible>(respond(cluster, credentials, request).await)
-                }
-            });
-            let builder = auto::Builder::new(TokioExecutor::new());
-            let connection = builder
-                .serve_connection(TokioIo::new(stream), service)
-                .into_owned();
-            if let Err(error) = watcher.watch(connection).await {
-                tracing::debug!(error = %error, "a connection ended badly");
-            }
+            converse(cluster, stream, watcher).await;
         });
     }
     drop(listener);
@@ -167,7 +170,44 @@ pub async fn serve(server: Server, stop: impl Future<Output = ()>) {
     controllers.abort();
 }
 
-fn credentials(stream: &tokio_rustls::server::TlsStream<tokio::net::TcpStream>) -> Credentials {
+type Stream = tokio_rustls::server::TlsStream<tokio::net::TcpStream>;
+
+// Answers the requests of one connection until either side ends it.
+async fn converse(cluster: Cluster, stream: Stream, watcher: Watcher) {
+    let credentials = credentials(&stream);
+    let speaks_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    let service = service_fn(move |request| {
+        let (cluster, credentials) = (cluster.clone(), credentials.clone());
+        async move { Ok::<_, std::convert::Infallible>(respond(cluster, credentials, request).await) }
+    });
+    let stream = TokioIo::new(stream);
+    let ended = if speaks_http2 {
+        let mut builder = http2::Builder::new(TokioExecutor::new());
+        builder
+            .timer(TokioTimer::new())
+            .keep_alive_interval(PING_EVERY)
+            .max_concurrent_streams(STREAMS_MAX)
+            .max_header_list_size(HEAD_MAX as u32);
+        watcher
+            .watch(builder.serve_connection(stream, service))
+            .await
+    } else {
+        let mut builder = http1::Builder::new();
+        builder
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIME_MAX)
+            .max_headers(HEADERS_MAX)
+            .max_buf_size(HEAD_MAX);
+        watcher
+            .watch(builder.serve_connection(stream, service))
+            .await
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended badly");
+    }
+}
+
+fn credentials(stream: &Stream) -> Credentials {
     let certificates = stream.get_ref().1.peer_certificates();
     let subject = certificates
         .and_then(|c| c.first())
@@ -187,7 +227,8 @@ async fn respond(
     request: http::Request<Incoming>,
 ) -> http::Response<crate::answer::AnswerBody> {
     let (head, body) = request.into_parts();
-    let body = match read(body).await {
+    let read = tokio::time::timeout(BODY_TIME_MAX, read(body)).await;
+    let body = match read.unwrap_or_else(|_| Err(too_slow())) {
         Ok(body) => body,
         Err(error) => {
             let reply = apiserver::Reply::Full(Response::error(&error));
@@ -219,18 +260,45 @@ async fn respond(
     response
 }
 
-async fn read(body: Incoming) -> Result<Bytes, ApiError> {
-    let limited = Limited::new(body, BODY_MAX).collect().await;
-    limited
-        .map(http_body_util::Collected::to_bytes)
-        .map_err(|error| {
-            if error.is::<http_body_util::LengthLimitError>() {
-                let message = format!("Request entity too large: limit is {BODY_MAX}");
-                ApiError::new(413, Some(Reason::RequestEntityTooLarge), message)
-            } else {
-                ApiError::bad_request(format!("error reading the body: {error}"))
-            }
-        })
+async fn read(mut body: Incoming) -> Result<Bytes, ApiError> {
+    let said = body.size_hint().lower();
+    if said > BODY_MAX as u64 {
+        if said <= REFUSED_BODY_MAX {
+            skip(body).await;
+        }
+        return Err(too_large());
+    }
+    match Limited::new(&mut body, BODY_MAX).collect().await {
+        Ok(read) => Ok(read.to_bytes()),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => {
+            skip(body).await;
+            Err(too_large())
+        }
+        Err(error) => Err(ApiError::bad_request(format!(
+            "error reading the body: {error}"
+        ))),
+    }
+}
+
+// Reads what is left of a body that is refused.
+async fn skip(mut body: Incoming) {
+    let mut skipped = 0;
+    while let Some(Ok(frame)) = body.frame().await {
+        skipped += frame.data_ref().map_or(0, |data| data.len() as u64);
+        if skipped > REFUSED_BODY_MAX {
+            return;
+        }
+    }
+}
+
+fn too_large() -> ApiError {
+    let message = format!("Request entity too large: limit is {BODY_MAX}");
+    ApiError::new(413, Some(Reason::RequestEntityTooLarge), message)
+}
+
+fn too_slow() -> ApiError {
+    let message = "Timeout: request did not complete within the allotted timeout";
+    ApiError::new(504, Some(Reason::Timeout), message)
 }
 
 fn method(method: &http::Method) -> Method {

@@ -7,6 +7,7 @@
 
 use crate::change::Version;
 use model::{Value, meta};
+use serde::Deserialize as _;
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 use zstd::bulk::{Compressor, Decompressor};
@@ -68,7 +69,11 @@ impl Stored {
 
     /// The object as a tree.
     pub fn value(&self) -> Value {
-        serde_json::from_slice(&self.json()).expect("the text was made from a tree")
+        let text = self.json();
+        let mut reader = serde_json::Deserializer::from_slice(&text);
+        // How deep a body may nest is decided before it is stored; here it must only come back.
+        reader.disable_recursion_limit();
+        Value::deserialize(&mut reader).expect("the text was made from a tree")
     }
 
     /// How many bytes it takes in memory and on disk.
@@ -275,6 +280,13 @@ mod tests {
             "{} bytes",
             stored.size()
         );
+    }
+
+    #[test]
+    fn a_deep_body_comes_back() {
+        let deep = (0..400).fold(json!(1), |inner, _| json!([inner]));
+        let stored = Stored::new(7, json!({"metadata": {}, "spec": deep.clone()}));
+        assert_eq!(stored.value()["spec"], deep);
     }
 
     #[test]

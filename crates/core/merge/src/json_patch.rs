@@ -11,6 +11,10 @@ use std::fmt;
 /// How many operations one patch may have.
 pub const OPERATIONS_MAX: usize = 10_000;
 
+/// How deep a patched document may nest. Operations can build what no reader would take: each `move`
+/// into a new parent is one level more.
+pub const NESTING_MAX: usize = 500;
+
 /// How much `copy` operations may add to a document.
 pub const COPY_BYTES_MAX: usize = 3 * 1024 * 1024;
 
@@ -67,13 +71,58 @@ pub(crate) fn unprocessable() -> ApiError {
 pub fn json_patch(target: Value, patch: &Value) -> Result<Value, JsonPatchError> {
     let operations = decode(patch)?;
     let mut document = target;
-    let mut copied = 0;
+    let mut growth = Growth {
+        copied: 0,
+        deepest: depth(&document, 0),
+    };
     for operation in operations {
         operation
-            .run(&mut document, &mut copied)
+            .run(&mut document, &mut growth)
             .map_err(JsonPatchError::Apply)?;
     }
     Ok(document)
+}
+
+/// How far a document has grown.
+struct Growth {
+    /// Bytes that copies added.
+    copied: usize,
+    /// No part of the document is deeper than this; it may be less deep.
+    deepest: usize,
+}
+
+impl Growth {
+    // Takes note of a value that will stand at a path; refuses one that would stand too deep.
+    fn deepen(&mut self, path: &str, value: &Value, at_most: usize) -> Result<(), String> {
+        let above = steps(path);
+        let mut below = at_most;
+        if above + below > NESTING_MAX {
+            // The estimate is too high to tell: only now is it worth looking.
+            below = depth(value, 0);
+        }
+        if above + below > NESTING_MAX {
+            return Err(format!("exceeded max depth of {NESTING_MAX}: {path}"));
+        }
+        self.deepest = self.deepest.max(above + below);
+        Ok(())
+    }
+}
+
+fn steps(path: &str) -> usize {
+    path.bytes().filter(|b| *b == b'/').count()
+}
+
+// How many levels a value has; those beyond the limit are not counted.
+fn depth(value: &Value, above: usize) -> usize {
+    if above > NESTING_MAX {
+        return 0;
+    }
+    let deepest = match value {
+        Value::Object(fields) => fields.values().map(|v| depth(v, above + 1)).max(),
+        Value::Array(items) => items.iter().map(|v| depth(v, above + 1)).max(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return 0,
+    };
+    deepest.unwrap_or(0) + 1
 }
 
 /// Fields of operations that do not exist, as the texts of field validation name them.
@@ -138,20 +187,25 @@ fn decode_operation(operation: &Value) -> Result<Operation<'_>, JsonPatchError> 
 const MISSING: &str = "missing value";
 
 impl Operation<'_> {
-    fn run(&self, document: &mut Value, copied: &mut usize) -> Result<(), String> {
+    fn run(&self, document: &mut Value, growth: &mut Growth) -> Result<(), String> {
         match self.op.unwrap_or("unknown") {
             "add" => {
                 let path = self.path("add")?;
-                add(document, path, self.value_or_null(), "add")
+                let value = self.value_or_null();
+                growth.deepen(path, &value, depth(&value, 0))?;
+                add(document, path, value, "add")
             }
             "remove" => remove(document, self.path("remove")?, "remove").map(drop),
-            "replace" => self.replace(document),
+            "replace" => self.replace(document, growth),
             "move" => {
                 let from = self.from("move")?;
                 let value = remove(document, from, "move")?;
-                add(document, self.path("move")?, value, "move")
+                let path = self.path("move")?;
+                let at_most = growth.deepest.saturating_sub(steps(from));
+                growth.deepen(path, &value, at_most)?;
+                add(document, path, value, "move")
             }
-            "copy" => self.copy(document, copied),
+            "copy" => self.copy(document, growth),
             "test" => self.test(document),
             other => Err(format!("Unexpected kind: {other}")),
         }
@@ -171,8 +225,11 @@ impl Operation<'_> {
         self.value.cloned().unwrap_or(Value::Null)
     }
 
-    fn replace(&self, document: &mut Value) -> Result<(), String> {
+    fn replace(&self, document: &mut Value, growth: &mut Growth) -> Result<(), String> {
         let path = self.path("replace")?;
+        if let Some(value) = self.value {
+            growth.deepen(path, value, depth(value, 0))?;
+        }
         if path.is_empty() {
             return match self.value {
                 Some(value @ (Value::Object(_) | Value::Array(_))) => {
@@ -204,7 +261,7 @@ impl Operation<'_> {
         Ok(())
     }
 
-    fn copy(&self, document: &mut Value, copied: &mut usize) -> Result<(), String> {
+    fn copy(&self, document: &mut Value, growth: &mut Growth) -> Result<(), String> {
         let from = self.from("copy")?;
         let missing = || {
             format!("copy operation does not apply: doc is missing from path: {from}: {MISSING}")
@@ -215,8 +272,10 @@ impl Operation<'_> {
             .cloned()
             .unwrap_or(Value::Null);
         let path = self.path("copy")?;
-        *copied += value.to_string().len();
-        if *copied > COPY_BYTES_MAX {
+        growth.deepen(path, &value, depth(&value, 0))?;
+        growth.copied += value.to_string().len();
+        let copied = growth.copied;
+        if copied > COPY_BYTES_MAX {
             return Err(format!(
                 "Unable to complete the copy, the accumulated size increase of copy is {copied}, \
                  exceeding the limit {COPY_BYTES_MAX}"
@@ -376,6 +435,27 @@ mod tests {
         let document =
             json!({"a": [1, 2, {"b": 1}], "o": {"x": 1, "y/z": 2, "t~u": 3, "n": null}, "s": "t"});
         json_patch(document, &operations)
+    }
+
+    #[test]
+    fn operations_cannot_nest_without_end() {
+        let step = [
+            json!({"op": "move", "from": "/o", "path": "/p"}),
+            json!({"op": "add", "path": "/o", "value": {}}),
+            json!({"op": "move", "from": "/p", "path": "/o/p"}),
+        ];
+        let times =
+            |count: usize| Value::Array(step.iter().cloned().cycle().take(count * 3).collect());
+        let fine = patched(times(490)).map(|document| depth(&document, 0));
+        assert_eq!(fine, Ok(492));
+        assert!(matches!(patched(times(600)), Err(JsonPatchError::Apply(_))));
+        // Each copy into itself is one level more.
+        let copy = json!({"op": "copy", "from": "/o", "path": "/o/x"});
+        let copies: Vec<Value> = std::iter::repeat_n(copy, 600).collect();
+        assert!(matches!(
+            patched(Value::Array(copies)),
+            Err(JsonPatchError::Apply(_))
+        ));
     }
 
     #[test]

@@ -64,11 +64,16 @@ fn token(text: &str) -> Result<(String, User), String> {
     ))
 }
 
+/// The stack of each thread. Documents may nest a few hundred levels deep, and without
+/// optimisation a level takes several kilobytes; what is never touched costs nothing.
+const STACK_BYTES: usize = 32 << 20;
+
 /// Runs a sandbox command.
 pub(crate) fn run(command: Sandbox, output: Output) -> Result<(), CliError> {
     let Sandbox::Start(args) = command;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        .thread_stack_size(STACK_BYTES)
         .build()
         .map_err(CliError::Runtime)?;
     runtime.block_on(start(args, output))
@@ -119,7 +124,14 @@ fn write_private(path: &Path, text: &str) -> Result<(), CliError> {
             use std::os::unix::fs::OpenOptionsExt as _;
             options.mode(0o600);
         }
-        options.open(path)?.write_all(text.as_bytes())
+        let mut file = options.open(path)?;
+        #[cfg(unix)]
+        {
+            // The file may have been there before, open to others.
+            use std::os::unix::fs::PermissionsExt as _;
+            file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+        }
+        file.write_all(text.as_bytes())
     };
     write().map_err(|source| CliError::Write {
         path: path.display().to_string(),

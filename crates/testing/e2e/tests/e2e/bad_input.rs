@@ -40,12 +40,13 @@ fn bad_requests_are_refused_as_by_a_real_server() {
     let mut slowest = (Duration::ZERO, String::new());
     for case in &cases {
         let name = &case.name;
+        hostile::restore(&client);
         let begin = Instant::now();
         let answer = hostile::ask(&client, case);
         let took = begin.elapsed();
         let found = match answer {
             Ok((status, reason)) => (status.to_string(), reason),
-            Err(why) => ("0".to_owned(), why),
+            Err(_) => ("0".to_owned(), "none".to_owned()),
         };
         match different.get(name).or_else(|| real.get(name)) {
             Some(expected) if *expected == found => {}

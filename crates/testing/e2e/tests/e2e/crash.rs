@@ -116,6 +116,9 @@ fn observe(sandbox: &Sandbox, from: u64, stop: &AtomicBool) -> BTreeMap<String, 
         match watch.next(Duration::from_millis(200)) {
             Some(event) => {
                 assert_ne!(event.kind, "ERROR", "{event:?}");
+                if !event.name().starts_with('w') {
+                    continue;
+                }
                 seen.insert(
                     event.name().to_owned(),
                     (event.kind.clone(), event.version()),

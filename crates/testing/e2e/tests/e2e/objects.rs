@@ -49,3 +49,22 @@ pub(crate) fn json(client: &Client, path: &str) -> Value {
     assert_eq!(answer.status, 200, "{}", answer.text());
     answer.json().unwrap()
 }
+
+/// Waits until a new cluster has made what it makes by itself.
+pub(crate) fn settle(client: &Client) {
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let mut before = 0;
+    loop {
+        let now = version(&json(client, MAPS));
+        let made = client.get(&path("kube-root-ca.crt")).unwrap().status == 200;
+        if made && now == before {
+            return;
+        }
+        assert!(
+            std::time::Instant::now() < until,
+            "the cluster never settles"
+        );
+        before = now;
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}

@@ -59,7 +59,9 @@ fn follow(sandbox: &Sandbox, mut from: u64) -> Vec<(String, String, u64)> {
             if name == "the-end" {
                 return seen;
             }
-            seen.push((event.kind, name, from));
+            if name.starts_with('w') {
+                seen.push((event.kind, name, from));
+            }
         }
     }
 }
