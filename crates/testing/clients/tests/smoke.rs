@@ -1,2 +1,0 @@
-//! x
-use kube as _; use k8s_openapi as _;
