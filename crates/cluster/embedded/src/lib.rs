@@ -1,1 +1,23 @@
-//! Puts the embedded cluster together.
+//! Puts the embedded cluster together: the pure API server, a store, a clock, a socket.
+//!
+//! ```text
+//! listener ── TLS ──▶ http ──▶ Cluster::call ──▶ apiserver::handle ──▶ commit ──▶ answer
+//!                                   ▲                                    │
+//!                             controllers ◀──────────── work ◀───────────┘
+//! ```
+//!
+//! [`Cluster::call`] is the whole API without a socket; [`serve`] puts HTTPS in front of it.
+
+mod answer;
+mod clock;
+mod cluster;
+mod connection;
+mod error;
+mod identity;
+mod webhook;
+
+pub use answer::Answer;
+pub use cluster::{Cluster, Options};
+pub use connection::{Server, serve};
+pub use error::StartError;
+pub use identity::Identity;

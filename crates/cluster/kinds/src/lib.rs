@@ -14,6 +14,7 @@
 mod autoscaler;
 mod batch;
 mod budget;
+pub mod catalog;
 mod certificates;
 mod claim;
 mod cluster;

@@ -25,6 +25,8 @@ pub struct ApiError {
     pub causes: Vec<Cause>,
     /// `details.retryAfterSeconds`, also sent as a header.
     pub retry_after_seconds: u32,
+    /// `metadata.continue`: how to go on with a list whose version is gone.
+    pub continue_token: String,
     /// Whether the answer has a `details` object even when it is empty.
     pub with_details: bool,
 }
@@ -120,6 +122,7 @@ impl ApiError {
             uid: String::new(),
             causes: Vec::new(),
             retry_after_seconds: 0,
+            continue_token: String::new(),
             with_details: false,
         }
     }
@@ -245,6 +248,9 @@ impl ApiError {
             .expect("the literal above is an object");
         if !self.message.is_empty() {
             body.insert("message".into(), json!(self.message));
+        }
+        if !self.continue_token.is_empty() {
+            body.insert("metadata".into(), json!({"continue": self.continue_token}));
         }
         if let Some(reason) = &self.reason {
             body.insert("reason".into(), json!(reason.as_str()));

@@ -164,11 +164,16 @@ fn read_suffix(suffix: &str) -> Option<(Format, i32, u32)> {
     Some((Format::DecimalExponent, exponent, 0))
 }
 
-// number · 10^exponent · 2^shift in nanos; what is finer than a nano rounds away from zero, and
-// what is larger than 2^63 units is capped there, as the API machinery does.
+// number · 10^exponent · 2^shift in nanos; what is finer than a nano rounds away from zero.
+// Binary amounts above 2^63 units are capped there, as the API machinery does; decimal ones are
+// not, and stop only where our numbers do.
 fn scale(whole: &str, fraction: &str, exponent: i32, shift: u32) -> Option<i128> {
     let mut digits: i128 = 0;
-    let cap = i128::from(i64::MAX) * NANO;
+    let cap = if shift > 0 {
+        i128::from(i64::MAX) * NANO
+    } else {
+        i128::MAX
+    };
     let text: String = format!("{whole}{fraction}");
     let mut dropped = 0_i32;
     for c in text.bytes() {
@@ -179,10 +184,9 @@ fn scale(whole: &str, fraction: &str, exponent: i32, shift: u32) -> Option<i128>
         digits = digits * 10 + i128::from(c - b'0');
     }
     let mut power = exponent + 9 - i32::try_from(fraction.len()).ok()? + dropped;
-    let mut value = digits
-        .checked_shl(shift)
-        .filter(|v| v >> shift == digits)
-        .unwrap_or(cap);
+    let Some(mut value) = digits.checked_shl(shift).filter(|v| v >> shift == digits) else {
+        return Some(cap);
+    };
     while power > 0 && value != 0 {
         value = value.checked_mul(10).unwrap_or(cap);
         if value >= cap {

@@ -20,6 +20,8 @@ struct Requirement {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
+    Equals,
+    NotEquals,
     In,
     NotIn,
     Exists,
@@ -67,7 +69,7 @@ impl LabelSelector {
             let value = value.as_str().unwrap_or("");
             requirements.push(Requirement::checked(
                 key,
-                Op::In,
+                Op::Equals,
                 [value.to_owned()].into(),
             )?);
         }
@@ -94,6 +96,7 @@ impl LabelSelector {
                 .map(str::to_owned);
             requirements.push(Requirement::checked(key, op, values.collect())?);
         }
+        requirements.sort_by(|a, b| a.key.cmp(&b.key));
         Ok(Self {
             requirements,
             nothing: false,
@@ -166,11 +169,12 @@ impl Requirement {
             .and_then(|l| l.get(&self.key))
             .and_then(Value::as_str);
         match (self.op, value) {
-            (Op::In, Some(v)) => self.values.contains(v),
-            (Op::NotIn, Some(v)) => !self.values.contains(v),
+            (Op::Equals | Op::In, Some(v)) => self.values.contains(v),
+            (Op::NotEquals | Op::NotIn, Some(v)) => !self.values.contains(v),
             (Op::Exists, v) => v.is_some(),
-            (Op::NotIn | Op::DoesNotExist, None) => true,
-            (Op::In | Op::GreaterThan | Op::LessThan, None) | (Op::DoesNotExist, Some(_)) => false,
+            (Op::NotEquals | Op::NotIn | Op::DoesNotExist, None) => true,
+            (Op::Equals | Op::In | Op::GreaterThan | Op::LessThan, None)
+            | (Op::DoesNotExist, Some(_)) => false,
             (Op::GreaterThan, Some(v)) => self.compare(v, |a, b| a > b),
             (Op::LessThan, Some(v)) => self.compare(v, |a, b| a < b),
         }
@@ -184,9 +188,9 @@ impl Requirement {
     fn show(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let joined = self.values.iter().cloned().collect::<Vec<_>>().join(",");
         match self.op {
-            Op::In if self.values.len() == 1 => write!(f, "{}={joined}", self.key),
+            Op::Equals => write!(f, "{}={joined}", self.key),
             Op::In => write!(f, "{} in ({joined})", self.key),
-            Op::NotIn if self.values.len() == 1 => write!(f, "{}!={joined}", self.key),
+            Op::NotEquals => write!(f, "{}!={joined}", self.key),
             Op::NotIn => write!(f, "{} notin ({joined})", self.key),
             Op::Exists => f.write_str(&self.key),
             Op::DoesNotExist => write!(f, "!{}", self.key),
@@ -260,7 +264,12 @@ impl Parser {
         }
         loop {
             match self.peek() {
-                Token::Word(_) | Token::Symbol("!") => requirements.push(self.requirement()?),
+                Token::Word(_) | Token::Symbol("!") => {
+                    let requirement = self.requirement();
+                    requirements.push(
+                        requirement.map_err(|why| format!("unable to parse requirement: {why}"))?,
+                    );
+                }
                 other => {
                     return Err(format!(
                         "found '{}', expected: !, identifier, or 'end of string'",
@@ -302,6 +311,15 @@ impl Parser {
             Token::Word(word) => word,
             other => return Err(format!("found '{}', expected: identifier", other.show())),
         };
+        let faults = names::qualified_name(&key);
+        if !faults.is_empty() {
+            // The key is checked before it has a path.
+            let shown = crate::field::go_quote(&key);
+            return Err(format!(
+                "<nil>: Invalid value: {shown}: {}",
+                faults.join("; ")
+            ));
+        }
         let plain = matches!(self.peek(), Token::End | Token::Symbol(","));
         if negated || plain {
             let op = if negated {
@@ -312,8 +330,8 @@ impl Parser {
             return Requirement::checked(&key, op, BTreeSet::new());
         }
         let op = match self.next() {
-            Token::Symbol("=" | "==") => Op::In,
-            Token::Symbol("!=") => Op::NotIn,
+            Token::Symbol("=" | "==") => Op::Equals,
+            Token::Symbol("!=") => Op::NotEquals,
             Token::Symbol(">") => Op::GreaterThan,
             Token::Symbol("<") => Op::LessThan,
             Token::Word(word) if word == "in" => return self.set(&key, Op::In),
@@ -348,6 +366,10 @@ impl Parser {
                 Token::Word(word) => {
                     values.insert(word);
                     last_was_word = true;
+                    let next = self.peek();
+                    if !matches!(next, Token::Symbol("," | ")")) {
+                        return Err(format!("found '{}', expected: ',' or ')'", next.show()));
+                    }
                 }
                 Token::Symbol(",") => {
                     if !last_was_word {
@@ -361,7 +383,18 @@ impl Parser {
                     }
                     break;
                 }
-                other => return Err(format!("found '{}', expected: ',', or ')'", other.show())),
+                other if values.is_empty() => {
+                    return Err(format!(
+                        "found '{}', expected: ',', ')' or identifier",
+                        other.show()
+                    ));
+                }
+                other => {
+                    return Err(format!(
+                        "found '{}', expected: ',', or identifier",
+                        other.show()
+                    ));
+                }
             }
         }
         Requirement::checked(key, op, values)
@@ -484,12 +517,38 @@ mod tests {
         );
         assert_eq!(
             LabelSelector::parse("a in b").unwrap_err(),
-            "found 'b' expected: '('"
+            "unable to parse requirement: found 'b' expected: '('"
+        );
+        assert_eq!(
+            LabelSelector::parse("a in (b").unwrap_err(),
+            "unable to parse requirement: found '', expected: ',' or ')'"
+        );
+        assert!(
+            LabelSelector::parse("-a=b").unwrap_err().starts_with(
+                "unable to parse requirement: <nil>: Invalid value: \"-a\": name part"
+            )
         );
         assert_eq!(
             LabelSelector::parse("a,").unwrap_err(),
             "found '', expected: identifier after ','"
         );
+    }
+
+    #[test]
+    fn selectors_print_sorted_by_key() {
+        let spec = json!({
+            "matchLabels": {"b": "1"},
+            "matchExpressions": [
+                {"key": "z", "operator": "NotIn", "values": ["q", "p"]},
+                {"key": "a", "operator": "In", "values": ["x"]},
+                {"key": "b", "operator": "Exists"},
+                {"key": "0", "operator": "DoesNotExist"},
+            ],
+        });
+        let selector = LabelSelector::from_spec(Some(&spec)).unwrap();
+        assert_eq!(selector.to_string(), "!0,a in (x),b=1,b,z notin (p,q)");
+        let parsed = LabelSelector::parse("b!=1,a in (x),c=").unwrap();
+        assert_eq!(parsed.to_string(), "a in (x),b!=1,c=");
     }
 
     #[test]

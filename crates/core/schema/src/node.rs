@@ -84,6 +84,8 @@ pub struct Node {
     pub patch_merge: bool,
     /// `x-kubernetes-patch-strategy` contains `retainKeys`.
     pub patch_retain_keys: bool,
+    /// `x-kubernetes-patch-strategy` is `replace`.
+    pub patch_replace: bool,
     /// `required`.
     pub required: Vec<String>,
     /// `enum`.
@@ -96,9 +98,8 @@ pub struct Node {
     pub preserve_unknown: bool,
     /// `x-kubernetes-embedded-resource`.
     pub embedded_resource: bool,
-    /// The whole JSON schema this node was read from, for value validation of custom resources
-    /// (bounds, patterns, allOf, CEL rules). `None` for built-in types.
-    pub source: Option<Box<Value>>,
+    /// The type comes from a CustomResourceDefinition, not from a built-in kind.
+    pub structural: bool,
 }
 
 /// A place in a schema, or beyond what it describes.
@@ -153,6 +154,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Follows an edge of this node.
+    #[must_use]
     pub fn follow(&self, edge: &Edge) -> Cursor<'a> {
         self.schemas.at(edge.to)
     }

@@ -16,7 +16,13 @@ const COUNTER: &str = "deprecated.daemonset.template.generation";
 
 /// What is special about a DaemonSet.
 pub(crate) static DAEMON_SET: Rules = Rules {
-    default: |object, _| default(slot(object, "spec")),
+    default: |object, _| {
+        default(slot(object, "spec"));
+        // The versioned form always shows the counter, so whoever writes comes to own it.
+        if meta::annotation(object, COUNTER).is_none() {
+            set_counter(object, 0);
+        }
+    },
     create: |object, _| {
         let count = counter(object).max(1);
         set_counter(object, count);

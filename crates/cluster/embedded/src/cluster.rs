@@ -1,0 +1,316 @@
+//! A running cluster: state behind a lock, a file behind the state, controllers beside it.
+
+use crate::answer::Answer;
+use crate::clock::{self, Randomness};
+use crate::error::StartError;
+use crate::identity::Identity;
+use crate::webhook;
+use admission::webhook::Answers;
+use apiserver::{
+    Context, Method, Reply, Request, Response, Settings, State, Step, Work, controllers,
+};
+use model::{ApiError, Timestamp, User};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use store::{Change, Disk, Limits, Memory};
+use tokio::sync::{Notify, watch};
+
+/// How a cluster is started.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Where its data is kept; in memory alone when absent.
+    pub data: Option<PathBuf>,
+    /// `host:port` under which it will be reached.
+    pub address: String,
+    /// Further bearer tokens and whom they stand for.
+    pub tokens: Vec<(String, User)>,
+}
+
+/// A running cluster. Cheap to clone: all clones are the same cluster.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    pub(crate) shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    state: RwLock<State>,
+    disk: Option<Disk>,
+    identity: Identity,
+    randomness: Randomness,
+    /// Everything up to this version may be shown.
+    durable: watch::Sender<u64>,
+    /// Wakes the watchers of one resource.
+    watchers: Mutex<HashMap<String, watch::Sender<u64>>>,
+    work: Notify,
+}
+
+/// How many rounds of webhooks one request may cause before it is refused.
+const ROUNDS_MAX: usize = 64;
+/// History is trimmed after this many changes.
+const COMPACT_EVERY: u64 = 1_000;
+const ISSUER: &str = "https://kubernetes.default.svc";
+
+impl Cluster {
+    /// Opens a cluster: loads its data, and makes what every cluster has.
+    pub fn open(options: &Options) -> Result<Self, StartError> {
+        let now = clock::now();
+        let (disk, memory, identity) = match &options.data {
+            Some(directory) => {
+                let (disk, memory) = Disk::open(directory)?;
+                let identity = Identity::kept(&disk, now)?;
+                (Some(disk), memory, identity)
+            }
+            None => (None, Memory::new(), Identity::new(now)?),
+        };
+        let mut tokens = access::Tokens::default();
+        for (token, user) in &options.tokens {
+            tokens.insert(token.clone(), user.clone());
+        }
+        let settings = Settings {
+            tokens,
+            signer: Some(identity.tokens.clone()),
+            issuer: ISSUER.into(),
+            root_ca: identity.ca().to_owned(),
+            address: options.address.clone(),
+        };
+        let secret = pki::random_bytes::<8>().map_err(|e| StartError::Identity(e.to_string()))?;
+        let cluster = Self {
+            shared: Arc::new(Shared {
+                durable: watch::Sender::new(memory.version()),
+                state: RwLock::new(State::new(memory, settings)),
+                disk,
+                identity,
+                randomness: Randomness::new(u64::from_le_bytes(secret)),
+                watchers: Mutex::new(HashMap::new()),
+                work: Notify::new(),
+            }),
+        };
+        cluster.listen_to_disk();
+        cluster.bootstrap(now);
+        Ok(cluster)
+    }
+
+    fn listen_to_disk(&self) {
+        let Some(disk) = &self.shared.disk else {
+            return;
+        };
+        let shared = Arc::downgrade(&self.shared);
+        disk.on_progress(move |progress| {
+            let Some(shared) = shared.upgrade() else {
+                return;
+            };
+            shared.durable.send_replace(progress.durable);
+            for sender in shared.watcher_map().values() {
+                sender.send_replace(progress.durable);
+            }
+        });
+    }
+
+    fn bootstrap(&self, now: Timestamp) {
+        let mut entropy = clock::stream(self.shared.randomness.seed());
+        let mut state = self.shared.write();
+        let missing = apiserver::bootstrap::missing(&state, now, &mut entropy);
+        if !missing.is_empty() {
+            self.shared.commit(&mut state, missing);
+        }
+        // As after a start of a real server, history begins now.
+        let version = state.memory.version();
+        state.memory.compact_to(version);
+    }
+
+    /// Who the cluster is.
+    pub fn identity(&self) -> &Identity {
+        &self.shared.identity
+    }
+
+    /// Answers one request, webhooks and durability included.
+    pub async fn call(&self, request: Request) -> Answer {
+        let now = clock::now();
+        let seed = self.shared.randomness.seed();
+        let mut answers = Answers::new();
+        for _ in 0..ROUNDS_MAX {
+            match self.attempt(&request, now, seed, &answers) {
+                Attempt::Done(reply, version) => {
+                    if let Err(error) = self.shared.kept(version).await {
+                        return Answer::new(self.clone(), Reply::Full(Response::error(&error)));
+                    }
+                    return Answer::new(self.clone(), reply);
+                }
+                Attempt::Ask(calls) => answers.extend(webhook::perform(self, calls).await),
+            }
+        }
+        let why =
+            format!("this request asked webhooks {ROUNDS_MAX} times without coming to an end");
+        Answer::new(
+            self.clone(),
+            Reply::Full(Response::error(&ApiError::internal(why))),
+        )
+    }
+
+    fn attempt(&self, request: &Request, now: Timestamp, seed: u64, answers: &Answers) -> Attempt {
+        let mut entropy = clock::stream(seed);
+        let mut context = Context {
+            now,
+            entropy: &mut entropy,
+            answers,
+        };
+        if matches!(request.method, Method::Get | Method::Head) {
+            let state = self.shared.read();
+            let version = state.memory.version();
+            return match apiserver::handle(&state, request, &mut context) {
+                Step::Done(outcome) => Attempt::Done(outcome.reply, version),
+                Step::Ask(calls) => Attempt::Ask(calls),
+            };
+        }
+        let mut state = self.shared.write();
+        match apiserver::handle(&state, request, &mut context) {
+            Step::Done(outcome) => {
+                let version = if outcome.changes.is_empty() {
+                    state.memory.version()
+                } else {
+                    self.shared.commit(&mut state, outcome.changes)
+                };
+                Attempt::Done(outcome.reply, version)
+            }
+            Step::Ask(calls) => Attempt::Ask(calls),
+        }
+    }
+
+    /// Runs the cluster's controllers for as long as the future is polled.
+    pub async fn run_controllers(&self) {
+        loop {
+            let batch: Vec<Work> = std::mem::take(&mut self.shared.write().work)
+                .into_iter()
+                .collect();
+            if batch.is_empty() {
+                self.shared.work.notified().await;
+                continue;
+            }
+            for work in batch {
+                let requests = controllers::step(&self.shared.read(), &work, clock::now());
+                for request in requests {
+                    self.control(request).await;
+                }
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn control(&self, request: Request) {
+        let (method, path) = (request.method, request.path.clone());
+        let answer = self.call(request).await;
+        // A refusal is not lost: the state that caused the work is looked at again when it moves.
+        if answer.status() >= 400 && answer.status() != 404 {
+            tracing::debug!(
+                ?method,
+                path,
+                status = answer.status(),
+                "a controller was refused"
+            );
+        }
+    }
+
+    /// Does all pending work of the controllers now; for callers that drive the cluster by hand.
+    pub async fn settle(&self) {
+        loop {
+            let batch: Vec<Work> = std::mem::take(&mut self.shared.write().work)
+                .into_iter()
+                .collect();
+            if batch.is_empty() {
+                return;
+            }
+            for work in batch {
+                let requests = controllers::step(&self.shared.read(), &work, clock::now());
+                for request in requests {
+                    self.control(request).await;
+                }
+            }
+        }
+    }
+}
+
+enum Attempt {
+    Done(Reply, u64),
+    Ask(Vec<admission::webhook::Call>),
+}
+
+impl Shared {
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn watcher_map(&self) -> std::sync::MutexGuard<'_, HashMap<String, watch::Sender<u64>>> {
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    // Makes changes true, hands them to the disk, wakes watchers and controllers.
+    fn commit(&self, state: &mut State, changes: Vec<Change>) -> u64 {
+        let committed = state.commit(changes);
+        let version = committed.last();
+        match &self.disk {
+            Some(disk) => {
+                disk.append(&committed);
+            }
+            None => {
+                self.durable.send_replace(version);
+                let watchers = self.watcher_map();
+                for event in &committed.events {
+                    if let Some(sender) = watchers.get(&*event.key.resource) {
+                        sender.send_replace(version);
+                    }
+                }
+            }
+        }
+        if version / COMPACT_EVERY != (version - committed.events.len() as u64) / COMPACT_EVERY {
+            state.memory.compact(Limits::default());
+        }
+        if !state.work.is_empty() {
+            self.work.notify_one();
+        }
+        version
+    }
+
+    // Waits until everything up to a version is kept for good.
+    async fn kept(&self, version: u64) -> Result<(), ApiError> {
+        let Some(disk) = &self.disk else {
+            return Ok(());
+        };
+        let mut durable = self.durable.subscribe();
+        loop {
+            let progress = disk.progress();
+            if progress.durable >= version {
+                return Ok(());
+            }
+            if let Some(error) = progress.failed {
+                return Err(ApiError::internal(format!(
+                    "the change could not be kept: {error}"
+                )));
+            }
+            if durable.changed().await.is_err() {
+                return Err(ApiError::internal("the cluster is shutting down"));
+            }
+        }
+    }
+
+    pub(crate) fn durable(&self) -> u64 {
+        match &self.disk {
+            Some(disk) => disk.durable(),
+            None => self.read().memory.version(),
+        }
+    }
+
+    /// Wakes whenever something of a resource may have changed.
+    pub(crate) fn subscribe(&self, storage: &str) -> watch::Receiver<u64> {
+        let mut watchers = self.watcher_map();
+        let sender = watchers
+            .entry(storage.to_owned())
+            .or_insert_with(|| watch::Sender::new(0));
+        sender.subscribe()
+    }
+}

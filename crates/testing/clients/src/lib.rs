@@ -1,0 +1,1 @@
+//! Tests of the embedded cluster through kube-rs; everything is under `tests/`.

@@ -1,0 +1,2 @@
+//! x
+use kube as _; use k8s_openapi as _;

@@ -1,0 +1,43 @@
+//! `cargo xtask real`: a real control plane, started, named and stopped from the shell.
+
+mod down;
+mod env;
+pub(crate) mod plane;
+mod sandbox;
+pub(crate) mod sessions;
+mod test;
+mod up;
+
+use crate::Outcome;
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Start etcd, kube-apiserver and a few controllers in the background
+    Up(up::Arguments),
+    /// Stop what `up` started and remove its files
+    Down,
+    /// Print shell lines that point kubectl at it: `eval "$(cargo xtask real env)"`
+    Env,
+    /// Compare a server with a real one: recordings, kubectl and helm sessions
+    Test(test::Arguments),
+}
+
+pub(crate) fn run(command: Command) -> Outcome {
+    match command {
+        Command::Up(arguments) => up::run(&arguments),
+        Command::Down => down::run(),
+        Command::Env => env::run(),
+        Command::Test(arguments) => test::run(&arguments),
+    }
+}
+
+/// Where the files of the control plane in the background are.
+pub(crate) fn folder() -> PathBuf {
+    crate::root().join("target").join("real")
+}
+
+/// The ids of its programs, one a line.
+pub(crate) fn ids_file() -> PathBuf {
+    folder().join("pids")
+}

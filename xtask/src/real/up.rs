@@ -1,0 +1,42 @@
+//! `cargo xtask real up`.
+
+use crate::Outcome;
+use realkube::{ControlPlane, Options};
+use std::fs;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Controllers to run, comma separated (`*` is all, `none` is none)
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    controllers: Vec<String>,
+    /// A flag for kube-apiserver, may be given again
+    #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
+    apiserver_flag: Vec<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    super::down::run()?;
+    let basic = Options::with_basic_controllers();
+    let controllers = match arguments.controllers.as_slice() {
+        [] => basic.controllers,
+        [one] if one == "none" => Vec::new(),
+        named => named.to_vec(),
+    };
+    let options = Options {
+        modules: Some(crate::root().join("tools")),
+        folder: Some(super::folder()),
+        controllers,
+        apiserver_flags: arguments.apiserver_flag.clone(),
+    };
+    let plane = ControlPlane::start(&options)?;
+    let ids: Vec<String> = plane.ids().iter().map(u32::to_string).collect();
+    fs::write(super::ids_file(), ids.join("\n"))?;
+    fs::write(
+        super::folder().join("programs"),
+        plane.programs.display().to_string(),
+    )?;
+    println!("{} is ready", plane.url);
+    println!("export KUBECONFIG={}", plane.kubeconfig.display());
+    plane.detach();
+    Ok(())
+}
