@@ -29,6 +29,8 @@ pub(crate) struct Scale {
     pub(crate) spec_replicas: String,
     pub(crate) status_replicas: String,
     pub(crate) selector: Option<String>,
+    /// `subresources.scale` as it stands.
+    pub(crate) source: Value,
 }
 
 impl CustomVersion {
@@ -119,6 +121,7 @@ fn compile(crd: &Value, version: &Value, gvk: &GroupVersionKind) -> CustomVersio
     let scale = version.pointer("/subresources/scale").map(|scale| Scale {
         spec_replicas: meta::text_at(scale, "/specReplicasPath").to_owned(),
         status_replicas: meta::text_at(scale, "/statusReplicasPath").to_owned(),
+        source: scale.clone(),
         selector: scale
             .get("labelSelectorPath")
             .and_then(Value::as_str)

@@ -274,6 +274,7 @@ fn normalize_custom(resource: &ResourceType, value: &mut Value) -> Result<Vec<St
                 .into_iter()
                 .map(|path| format!("unknown field {path:?}")),
         );
+        unknown.sort();
         schema::apply_defaults(value, schema);
     }
     Ok(unknown)

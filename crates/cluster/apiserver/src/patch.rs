@@ -269,8 +269,13 @@ fn applied_object(call: &mut Call<'_>) -> Result<Value, ApiError> {
             call.target.name
         )));
     }
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.retain(|_, v| !v.is_null());
+    // What clients that print Go's structs send along without meaning it.
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
+        && metadata
+            .get("creationTimestamp")
+            .is_some_and(Value::is_null)
+    {
+        metadata.remove("creationTimestamp");
     }
     Ok(object)
 }

@@ -71,7 +71,7 @@ pub(crate) fn track(
     new: Value,
     endpoint: Endpoint,
 ) -> Value {
-    merge::track_update(merge::Update {
+    let mut tracked = merge::track_update(merge::Update {
         live,
         new,
         manager: manager(call),
@@ -80,7 +80,22 @@ pub(crate) fn track(
         now: call.now,
         schema: call.resource.schema(),
         reset: reset_fields(&call.resource, endpoint),
-    })
+    });
+    if endpoint == Endpoint::Scale {
+        untime_scale(&mut tracked);
+    }
+    tracked
+}
+
+// The real scale endpoint hands its entry over without a time.
+fn untime_scale(object: &mut Value) {
+    let entries = object.pointer_mut("/metadata/managedFields");
+    let entries = entries.and_then(Value::as_array_mut).into_iter().flatten();
+    for entry in entries.filter(|e| e["subresource"] == "scale") {
+        if let Some(map) = entry.as_object_mut() {
+            map.remove("time");
+        }
+    }
 }
 
 /// Stores a new object.
@@ -167,9 +182,35 @@ fn prepare_new(
             );
             let mut all = kinds::validate_metadata(gvk, resource.namespaced, object);
             all.extend(kinds::validate_create(gvk, object));
+            all.extend(policy_faults(gvk, object));
             if all.is_empty() { errors } else { all }
         }
     }
+}
+
+// The expressions of an admission policy must compile.
+fn policy_faults(gvk: &model::GroupVersionKind, policy: &Value) -> Vec<FieldError> {
+    if gvk.kind != "ValidatingAdmissionPolicy" {
+        return Vec::new();
+    }
+    let mut faults = Vec::new();
+    for (list, field) in [
+        ("validations", "expression"),
+        ("matchConditions", "expression"),
+    ] {
+        for (i, entry) in meta::entries(policy, &format!("/spec/{list}")).enumerate() {
+            let text = meta::text_at(entry, &format!("/{field}"));
+            if text.trim().is_empty() {
+                continue;
+            }
+            if let Err(why) = expression::Program::compile(text) {
+                let at = Path::new("spec").child(list).index(i).child(field);
+                let why = format!("compilation failed: {why}");
+                faults.push(FieldError::invalid(&at, &json!(text), &why));
+            }
+        }
+    }
+    faults
 }
 
 /// Value validation of a custom resource.
@@ -181,11 +222,17 @@ pub(crate) fn validate_custom(
     let Some(custom) = call.resource.custom() else {
         return Vec::new();
     };
-    let mut errors = custom
-        .validator
-        .as_ref()
-        .map(|v| v.validate(object))
+    let validator = custom.validator.as_ref();
+    let mut errors = validator
+        .map(|v| match old {
+            None => v.validate(object),
+            Some(old) if call.target.subresource == "status" => v.validate_status(object, old),
+            Some(old) => v.validate_update(object, old),
+        })
         .unwrap_or_default();
+    if let Some(scale) = &custom.scale {
+        errors.extend(schema::check_scale(object, &scale.source));
+    }
     let Some(rules) = custom.rules.as_ref().filter(|r| !r.is_empty()) else {
         return errors;
     };
@@ -278,6 +325,9 @@ fn prepare_changed(
             }
             let mut errors = kinds::validate_metadata_update(new, old);
             errors.extend(kinds::validate_update(gvk, new, old, endpoint));
+            if new.get("spec") != old.get("spec") {
+                errors.extend(policy_faults(gvk, new));
+            }
             if errors.is_empty() { late } else { errors }
         }
     }
@@ -387,7 +437,6 @@ fn keep_system_fields(new: &mut Value, old: &Value) {
         "generation",
         "deletionTimestamp",
         "resourceVersion",
-        "selfLink",
     ] {
         match from.get(field) {
             Some(value) => metadata.insert(field.into(), value.clone()),

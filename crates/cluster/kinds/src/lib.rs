@@ -11,10 +11,10 @@
 //!
 //! Every kind is one row of `rules`; a kind without a row has no rules of its own.
 
-pub mod catalog;
 mod autoscaler;
 mod batch;
 mod budget;
+pub mod catalog;
 mod certificates;
 mod claim;
 mod cluster;

@@ -17,6 +17,7 @@
 //! | a signed token (three base64 parts) | `<token>` |
 //! | revisions in messages (`current: N`, `: N (M)`) and YAML | `<rv>` |
 //! | hashes in OpenAPI addresses, `Etag`, `Last-Modified` | `<hash>`, `<etag>`, `<time>` |
+//! | descriptions of table columns | `<prose>`: texts for people are not taken over |
 //! | ages in table cells | `<age>` |
 //! | order of `managedFields` entries | by operation, manager, version, subresource: a real server sorts by time, and two writes may or may not share a second |
 //! | order of conflicts with several managers | by message |
@@ -119,9 +120,6 @@ impl Walk<'_> {
         generated_name(fields);
         let table = fields.get("kind").is_some_and(|kind| kind == "Table");
         let lists = fields.contains_key("items") || table;
-        if table {
-            without_prose(fields);
-        }
         for (key, value) in fields.iter_mut() {
             match (key.as_str(), &mut *value) {
                 ("resourceVersion", Value::String(text)) => self.revision(text),
@@ -142,6 +140,9 @@ impl Walk<'_> {
                 ("managedFields", Value::Array(entries)) => {
                     entries.sort_by_cached_key(entry_key);
                     self.value(value, depth + 1);
+                }
+                ("columnDefinitions", Value::Array(columns)) if table => {
+                    columns.iter_mut().for_each(forget_prose);
                 }
                 ("rows", Value::Array(rows)) if table => {
                     rows.iter_mut().for_each(ages);
@@ -194,15 +195,6 @@ fn entry_key(entry: &Value) -> (String, String, String, String) {
     )
 }
 
-// The columns of a table explain themselves to people; ours do so in other words, or not at all.
-fn without_prose(table: &mut Map<String, Value>) {
-    let columns = table.get_mut("columnDefinitions");
-    let columns = columns.and_then(Value::as_array_mut).into_iter().flatten();
-    for column in columns.filter_map(Value::as_object_mut) {
-        column.remove("description");
-    }
-}
-
 fn generated_name(fields: &mut Map<String, Value>) {
     let Some(prefix) = fields.get("generateName").and_then(Value::as_str) else {
         return;
@@ -211,6 +203,12 @@ fn generated_name(fields: &mut Map<String, Value>) {
     let name = fields.get("name").and_then(Value::as_str);
     if name.is_some_and(|name| name.len() == prefix.len() + 5 && name.starts_with(prefix)) {
         fields.insert("name".into(), made.into());
+    }
+}
+
+fn forget_prose(column: &mut Value) {
+    if let Some(description) = column.get_mut("description") {
+        *description = "<prose>".into();
     }
 }
 
