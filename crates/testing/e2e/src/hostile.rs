@@ -149,3 +149,9 @@ fn repeat(piece: &str, count: usize) -> String {
 fn deep(open: &str, middle: &str, close: &str, count: usize) -> String {
     format!("{}{middle}{}", open.repeat(count), close.repeat(count))
 }
+
+/// The same piece of text many times, each with its number.
+fn numbered(count: usize, piece: impl Fn(usize) -> String) -> String {
+    let pieces: Vec<String> = (0..count).map(piece).collect();
+    pieces.concat()
+}

@@ -1,7 +1,8 @@
 //! Bodies that are no proper JSON, YAML or protobuf.
 
 use super::{
-    APPLY, Case, DEPTH, JSON, MAP, MAPS, PROTOBUF, WIDGET, WIDGETS, YAML, deep, post, repeat,
+    APPLY, Case, DEPTH, JSON, MAP, MAPS, PROTOBUF, WIDGET, WIDGETS, YAML, deep, numbered, post,
+    repeat,
 };
 
 pub(super) fn cases() -> Vec<Case> {
@@ -179,7 +180,7 @@ fn yaml() -> Vec<Case> {
         ),
         make(
             "yaml-many-anchors",
-            (0..40_000).map(|n| format!("k{n}: &a{n} v\n")).collect(),
+            numbered(40_000, |n| format!("k{n}: &a{n} v\n")),
         ),
         make(
             "yaml-complex-key",

@@ -1,6 +1,6 @@
 //! Query parameters that are wrong, huge or broken.
 
-use super::{Case, MAP, MAPS, PODS, get, repeat};
+use super::{Case, MAP, MAPS, PODS, get, numbered, repeat};
 use base64::Engine as _;
 
 pub(super) fn cases() -> Vec<Case> {
@@ -8,8 +8,8 @@ pub(super) fn cases() -> Vec<Case> {
     // Watches with a fault are answered at once; the others end by themselves.
     let watch = |name: &str, query: &str| get(name, &format!("{MAPS}?watch=1&{query}"));
     let token = |text: &str| base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(text);
-    let many: String = (0..2_000).map(|n| format!("l{n}%3Dv,")).collect();
-    let set: String = (0..8_000).map(|n| format!("v{n},")).collect();
+    let many = numbered(2_000, |n| format!("l{n}%3Dv,"));
+    let set = numbered(8_000, |n| format!("v{n},"));
     let mut all = vec![
         list("selector-open-set", "labelSelector=a+in+("),
         list("selector-equals", "labelSelector=%3D"),

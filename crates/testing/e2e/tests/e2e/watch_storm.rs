@@ -41,7 +41,7 @@ fn write(client: &Client, writer: usize) -> BTreeMap<String, History> {
 // Follows until it has seen the end marker, with a new connection every few events.
 fn follow(sandbox: &Sandbox, mut from: u64) -> Vec<(String, String, u64)> {
     let mut seen = Vec::new();
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_mins(1);
     loop {
         assert!(Instant::now() < until, "the end never came");
         let path = format!("{MAPS}?watch=1&allowWatchBookmarks=true&resourceVersion={from}");
@@ -151,7 +151,7 @@ fn lists_and_watches_fit_together() {
                 match event.kind.as_str() {
                     "ADDED" => assert_eq!(state.insert(name, event.version()), None, "{event:?}"),
                     "MODIFIED" => {
-                        assert!(state.insert(name, event.version()).is_some(), "{event:?}")
+                        assert!(state.insert(name, event.version()).is_some(), "{event:?}");
                     }
                     _ => assert!(state.remove(&name).is_some(), "{event:?}"),
                 }
