@@ -349,7 +349,9 @@ impl Parser {
                 word
             }
             Token::End | Token::Symbol(",") => String::new(),
-            other => return Err(format!("found '{}', expected: identifier", other.show())),
+            other @ Token::Symbol(_) => {
+                return Err(format!("found '{}', expected: identifier", other.show()));
+            }
         };
         Requirement::checked(&key, op, [value].into())
     }
@@ -471,9 +473,9 @@ fn unescape(text: &str) -> String {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         if c == '\\' {
-            out.extend(chars.next())
+            out.extend(chars.next());
         } else {
-            out.push(c)
+            out.push(c);
         }
     }
     out

@@ -1,2 +1,3 @@
 //! x
-use kube as _; use k8s_openapi as _;
+use k8s_openapi as _;
+use kube as _;

@@ -151,7 +151,7 @@ fn lists_and_watches_fit_together() {
                 match event.kind.as_str() {
                     "ADDED" => assert_eq!(state.insert(name, event.version()), None, "{event:?}"),
                     "MODIFIED" => {
-                        assert!(state.insert(name, event.version()).is_some(), "{event:?}")
+                        assert!(state.insert(name, event.version()).is_some(), "{event:?}");
                     }
                     _ => assert!(state.remove(&name).is_some(), "{event:?}"),
                 }
