@@ -36,33 +36,64 @@ fn options(call: &Call<'_>) -> Result<(ListOptions, Filter), ApiError> {
     ))
 }
 
-/// Every object that a collection's selectors match.
-pub(crate) fn matching(call: &Call<'_>) -> Result<Vec<Value>, ApiError> {
-    let (_, filter) = options(call)?;
-    let objects = call.state.list(&call.resource, filter.namespace.as_deref());
-    Ok(objects
-        .into_iter()
-        .filter(|o| filter.matches(&call.resource, o))
+/// Every object that a collection's selectors match, up to its `limit`.
+pub(crate) fn matching(call: &Call<'_>) -> Result<Vec<Stored>, ApiError> {
+    let (options, filter) = options(call)?;
+    let limit = usize::try_from(options.limit).ok().filter(|l| *l > 0);
+    let all = call
+        .state
+        .memory
+        .list(&call.resource.storage, filter.namespace.as_deref());
+    let matching = all
+        .map(|(_, _, stored)| stored)
+        .filter(|s| filter.is_open() || filter.matches(&call.resource, &s.value()));
+    Ok(matching
+        .take(limit.unwrap_or(usize::MAX))
+        .cloned()
         .collect())
 }
 
+/// The list of what a deletion took: `gone` as it was stored, `kept` as it now waits.
+pub(crate) fn deleted(call: &Call<'_>, at: u64, gone: Vec<Stored>, kept: Vec<Value>) -> Reply {
+    let resource = &call.resource;
+    let metadata = json!({"resourceVersion": at.to_string()});
+    if kept.is_empty() && is_plain(&call.media) && !resource.converts() {
+        return Reply::List(plain_list(call, &metadata, gone));
+    }
+    let gone = gone
+        .iter()
+        .map(|s| crate::state::present(resource, s.value()));
+    let items: Vec<Value> = gone
+        .chain(kept)
+        .map(|object| match resource.custom() {
+            Some(_) => object,
+            None => crate::registry::untyped(object),
+        })
+        .collect();
+    let list = json!({
+        "kind": resource.list_kind,
+        "apiVersion": resource.gvk.api_version(),
+        "metadata": metadata,
+        "items": items,
+    });
+    let response = crate::read::encode(&call.media, 200, &list);
+    Reply::Full(crate::read::with_warnings(response, call))
+}
+
 // A resourceVersion: absent, or a number.
-fn version(text: &str) -> Result<Option<u64>, ApiError> {
+fn version(text: &str) -> Result<Option<u64>, String> {
     if text.is_empty() {
         return Ok(None);
     }
-    text.parse().map(Some).map_err(|_| {
+    wire::parse_uint(text).map(Some).map_err(|why| {
         let shown = model::field::go_quote(text);
-        let digits = text.bytes().all(|b| b.is_ascii_digit());
-        let why = if digits {
-            "value out of range"
-        } else {
-            "invalid syntax"
-        };
-        ApiError::internal_plain(format!(
-            "resourceVersion: Invalid value: {shown}: strconv.ParseUint: parsing {shown}: {why}"
-        ))
+        format!("resourceVersion: Invalid value: {shown}: {why}")
     })
+}
+
+// Lists and watches word the same fault differently.
+fn list_version(text: &str) -> Result<Option<u64>, ApiError> {
+    version(text).map_err(|why| ApiError::bad_request(format!("invalid resource version: {why}")))
 }
 
 fn check_fields(call: &Call<'_>, selector: &FieldSelector) -> Result<(), ApiError> {
@@ -98,6 +129,7 @@ fn unknown_field(call: &Call<'_>, field: &str) -> String {
 /// GET of a collection.
 pub(crate) fn list(call: &mut Call<'_>) -> Handled {
     let (options, filter) = options(call)?;
+    crate::read::check_table(call)?;
     if call.resource.gvk.kind == "ComponentStatus" {
         return Ok(component_statuses(call));
     }
@@ -193,13 +225,17 @@ fn page(call: &Call<'_>, options: &ListOptions, filter: &Filter) -> Result<Page,
     if !options.continue_token.is_empty() {
         let token = Token::parse(&options.continue_token)
             .map_err(|why| ApiError::bad_request(format!("invalid continue token: {why}")))?;
-        at = if token.version == 0 {
-            newest
-        } else {
-            token.version
-        };
+        if !matches!(options.resource_version.as_str(), "" | "0") {
+            let why = "specifying resource version is not allowed when using continue";
+            return Err(ApiError::bad_request(why));
+        }
+        // A negative version reads the newest one.
+        at = u64::try_from(token.version).unwrap_or(newest);
+        if at > newest {
+            return Err(too_large(at, newest));
+        }
         after = Some(token.position(namespace, call.resource.namespaced));
-    } else if let Some(asked) = version(&options.resource_version)? {
+    } else if let Some(asked) = list_version(&options.resource_version)? {
         if asked > newest {
             return Err(too_large(asked, newest));
         }
@@ -295,7 +331,7 @@ fn passed(
 
 /// Where a list goes on: the version it reads and the last key it gave.
 struct Token {
-    version: u64,
+    version: i64,
     start: String,
 }
 
@@ -319,10 +355,17 @@ impl Token {
                     .into(),
             );
         }
-        Ok(Self {
-            version: value["rv"].as_u64().unwrap_or(0),
-            start,
-        })
+        let version = value["rv"].as_i64().unwrap_or(0);
+        if version == 0 {
+            return Err(
+                "continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)"
+                    .into(),
+            );
+        }
+        if start.split('/').any(|part| matches!(part, "." | "..")) {
+            return Err(format!("continue key is not valid: {start}"));
+        }
+        Ok(Self { version, start })
     }
 
     fn after(version: u64, last: &Listed, inside: bool, call: &Call<'_>) -> Self {
@@ -331,7 +374,10 @@ impl Token {
         } else {
             format!("/{}/{}\0", last.namespace, last.name)
         };
-        Self { version, start }
+        Self {
+            version: version as i64,
+            start,
+        }
     }
 
     // Namespace and name after which to go on.
@@ -384,7 +430,7 @@ fn expired_list(call: &Call<'_>, namespace: Option<&str>) -> ApiError {
          between the time the first chunk was returned and now may show up in the list."
             .into();
     error.continue_token = Token {
-        version: 0,
+        version: -1,
         start: token.start,
     }
     .to_string();
@@ -405,9 +451,10 @@ fn component_statuses(call: &Call<'_>) -> Outcome {
 /// GET of a collection with `watch`.
 pub(crate) fn watch(call: &mut Call<'_>) -> Handled {
     let (options, filter) = options(call)?;
+    crate::read::check_table(call)?;
     let memory = &call.state.memory;
     let now_version = memory.version();
-    let asked = version(&options.resource_version)?;
+    let asked = version(&options.resource_version).map_err(ApiError::internal_plain)?;
     let from_start = asked.is_none_or(|v| v == 0) || options.send_initial_events == Some(true);
     let wants_initial = from_start && options.send_initial_events != Some(false);
     let mut failed = None;

@@ -2,7 +2,7 @@
 
 use crate::handle::Call;
 use crate::registry::ResourceType;
-use model::{ApiError, GroupVersion, GroupVersionKind, Reason, Value, meta};
+use model::{ApiError, FieldError, GroupVersion, GroupVersionKind, Path, Reason, Value, meta};
 use schema::Cursor;
 use wire::BodyFormat;
 
@@ -71,10 +71,13 @@ pub(crate) fn other(call: &mut Call<'_>, gvk: &GroupVersionKind) -> Result<Value
 }
 
 // A YAML body, and the keys that stand in it twice.
+/// What Go's YAML reader says of a body that is no UTF-8.
+pub(crate) const NO_UTF8: &str = "yaml: invalid leading UTF-8 octet";
+
 fn read_yaml(gvk: &GroupVersionKind, bytes: &[u8]) -> Result<(Value, Vec<String>), ApiError> {
-    let text = String::from_utf8_lossy(bytes);
+    let text = std::str::from_utf8(bytes).map_err(|_| unrecognized(gvk, NO_UTF8, bytes))?;
     let document =
-        yaml::parse_document(&text).map_err(|why| unrecognized(gvk, &why.to_string(), bytes))?;
+        yaml::parse_document(text).map_err(|why| unrecognized(gvk, &why.to_string(), bytes))?;
     Ok((document.value, document.duplicates))
 }
 
@@ -163,15 +166,9 @@ fn check_custom_kind(value: &Value, gvk: &GroupVersionKind, bytes: &[u8]) -> Res
         )));
     }
     if named.kind != gvk.kind {
-        let why = format!(
-            "no kind {:?} is registered for version {:?}",
-            named.kind,
-            named.api_version()
-        );
-        return Err(ApiError::bad_request(format!(
-            "{} in version {:?} cannot be handled as a {}: {why}",
-            named.kind, named.version, gvk.kind
-        )));
+        let why = format!("must be {}", gvk.kind);
+        let fault = FieldError::invalid(&Path::new("kind"), &named.kind.as_str().into(), &why);
+        return Err(ApiError::invalid(&named, meta::name(value), &[fault]));
     }
     Ok(())
 }
@@ -328,6 +325,17 @@ fn fill(gvk: &GroupVersionKind, value: &mut Value) {
     if gvk.kind == "CustomResourceDefinition" {
         schema::default_crd(value);
     }
+}
+
+/// Refuses an object that leaves its name to the path: a whole object says what it is.
+pub(crate) fn require_name(call: &Call<'_>, object: &Value) -> Result<(), ApiError> {
+    if !meta::name(object).is_empty() {
+        return Ok(());
+    }
+    Err(ApiError::bad_request(format!(
+        "the name of the object ({} based on URL) was undeterminable: name must be provided",
+        call.target.name
+    )))
 }
 
 /// The name a body and a path agree on.

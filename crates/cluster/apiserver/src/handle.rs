@@ -174,6 +174,14 @@ fn dispatch(call: &mut Call<'_>, verb: &str, entropy: &mut dyn FnMut() -> u64) -
     if !call.target.subresource.is_empty() {
         return subresource::serve(call, verb, entropy);
     }
+    // Over all namespaces one can look, but neither create nor delete.
+    let everywhere = call.resource.namespaced && call.target.namespace.is_empty();
+    if everywhere && !matches!(verb, "list" | "watch") {
+        if call.resource.custom().is_some() {
+            return Ok(page_not_found());
+        }
+        return Err(method_not_allowed().into());
+    }
     let served = call.resource.verbs.iter().any(|v| v == verb);
     let collection_only =
         call.target.name.is_empty() != matches!(verb, "get" | "update" | "patch" | "delete");
@@ -223,15 +231,14 @@ fn find(state: &State, target: &Target) -> Option<Arc<ResourceType>> {
 }
 
 fn not_served(state: &State, target: &Target) -> Handled {
-    if state.registry.serves(&target.group, &target.version)
-        && !is_custom_group(state, &target.group)
-    {
+    if !is_custom_group(state, &target.group) {
         return Err(no_such_resource().into());
     }
-    Ok(Outcome::reply(Reply::Full(Response::text(
-        404,
-        "404 page not found\n",
-    ))))
+    Ok(page_not_found())
+}
+
+fn page_not_found() -> Outcome {
+    Outcome::reply(Reply::Full(Response::text(404, "404 page not found\n")))
 }
 
 fn is_custom_group(state: &State, group: &str) -> bool {

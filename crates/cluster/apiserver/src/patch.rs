@@ -48,6 +48,7 @@ pub(crate) fn patch_at(
     let (mut new, patch) = patched(call, kind, &old)?;
     strict(call, kind, &mut new, &patch)?;
     restore_type(call, &mut new);
+    decode::require_name(call, &new)?;
     decode::check_name(call, &mut new)?;
     check_patch_version(call, &new, &old)?;
     write::update_object(call, new, &old, endpoint, Ownership::Track, entropy)
@@ -113,6 +114,9 @@ fn strict(
         let shown = model::field::go_quote(&shown);
         invalid_patch(&FieldError::invalid_shown(&Path::new("patch"), shown, why))
     };
+    if let Some(why) = other_type(&resource.gvk, new) {
+        return Err(invalid(&why));
+    }
     // A patch that leaves an object of the wrong shape is invalid, not a bad request.
     let unknown = decode::normalize(&resource, new).map_err(|why| invalid(&why))?;
     if unknown.is_empty() {
@@ -158,6 +162,19 @@ fn go_map(value: &Value) -> String {
         Value::Null => "<nil>".into(),
         other => other.to_string(),
     }
+}
+
+// What a patch made of an object's type, when that is another one.
+fn other_type(gvk: &model::GroupVersionKind, new: &Value) -> Option<String> {
+    let text = |field: &str| new.get(field).and_then(Value::as_str).unwrap_or("");
+    let (kind, version) = (text("kind"), text("apiVersion"));
+    let fits = |found: &str, own: &str| found.is_empty() || found == own;
+    if fits(kind, &gvk.kind) && fits(version, &gvk.api_version()) {
+        return None;
+    }
+    Some(format!(
+        "no kind {kind:?} is registered for version {version:?} here"
+    ))
 }
 
 fn restore_type(call: &Call<'_>, object: &mut Value) {
@@ -262,9 +279,9 @@ fn applied_object(call: &mut Call<'_>) -> Result<Value, ApiError> {
 
 // YAML that says a key twice is read as it would be with the last one, and the client is told.
 fn applied_yaml(call: &mut Call<'_>) -> Result<Value, ApiError> {
-    let text = String::from_utf8_lossy(&call.request.body);
     let undecodable = |why: &str| ApiError::bad_request(format!("error decoding YAML: {why}"));
-    let document = yaml::parse_document(&text).map_err(|why| undecodable(&why.to_string()))?;
+    let text = std::str::from_utf8(&call.request.body).map_err(|_| undecodable(decode::NO_UTF8))?;
+    let document = yaml::parse_document(text).map_err(|why| undecodable(&why.to_string()))?;
     if let Some(problem) = document.strict_error() {
         match Strictness::of(call) {
             Strictness::Ignore => {}

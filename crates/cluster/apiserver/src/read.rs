@@ -2,14 +2,16 @@
 
 use crate::handle::{Call, Handled, Outcome};
 use crate::reply::{Reply, Response, typed_json};
-use model::{Value, json, meta};
+use model::{ApiError, Value, json, meta};
 use tables::{IncludeObject, ListMeta};
 use wire::{Format, Media};
 
 /// GET of one object.
 pub(crate) fn get(call: &mut Call<'_>) -> Handled {
     let resource = &call.resource;
-    wire::GetOptions::from_query(call.query)?;
+    let options = wire::GetOptions::from_query(call.query)?;
+    check_version(&options.resource_version)?;
+    check_table(call)?;
     let Some(stored) = state_get(call) else {
         return Err(call.not_found().into());
     };
@@ -23,6 +25,25 @@ pub(crate) fn get(call: &mut Call<'_>) -> Handled {
     }
     let object = crate::state::present(resource, stored.value());
     Ok(Outcome::reply(Reply::Full(one(call, 200, &object))))
+}
+
+// A get has no use for a version but to be sure that it is one.
+fn check_version(text: &str) -> Result<(), ApiError> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    wire::parse_uint(text).map(drop).map_err(|why| {
+        let shown = model::field::go_quote(text);
+        ApiError::internal_plain(format!("resourceVersion: Invalid value: {shown}: {why}"))
+    })
+}
+
+/// Refuses a table with rows of an unknown kind.
+pub(crate) fn check_table(call: &Call<'_>) -> Result<(), ApiError> {
+    if form(&call.media) == Form::Table {
+        wire::TableOptions::from_query(call.query)?;
+    }
+    Ok(())
 }
 
 fn state_get<'a>(call: &Call<'a>) -> Option<&'a store::Stored> {

@@ -144,6 +144,11 @@ impl State {
                     self.learn(key, None);
                     self.learn_gone(key, last);
                 }
+                Change::Remove { key } => {
+                    let last = self.memory.get(key).map(Stored::value);
+                    self.learn(key, None);
+                    self.learn_gone(key, &last.unwrap_or_default());
+                }
             }
         }
         self.memory.commit(changes)

@@ -127,6 +127,13 @@ fn scale(call: &mut Call<'_>, verb: &str, entropy: &mut dyn FnMut() -> u64) -> H
     let Some(paths) = scale_paths(call) else {
         return Err(no_such_resource().into());
     };
+    let gvk = GroupVersionKind::new("autoscaling", "v1", "Scale");
+    let mut put = None;
+    if verb == "update" {
+        let wanted = decode::other(call, &gvk)?;
+        decode::require_name(call, &wanted)?;
+        put = Some(wanted);
+    }
     let old = target_object(call)?;
     if verb == "get" {
         let shown = as_scale(call, &old, &paths);
@@ -134,12 +141,9 @@ fn scale(call: &mut Call<'_>, verb: &str, entropy: &mut dyn FnMut() -> u64) -> H
             call, 200, &shown,
         ))));
     }
-    let gvk = GroupVersionKind::new("autoscaling", "v1", "Scale");
-    let current = as_scale(call, &old, &paths);
-    let wanted = if verb == "update" {
-        decode::other(call, &gvk)?
-    } else {
-        patched_scale(call, &current)?
+    let wanted = match put {
+        Some(wanted) => wanted,
+        None => patched_scale(call, &as_scale(call, &old, &paths))?,
     };
     let name = meta::name(&wanted);
     if !name.is_empty() && name != call.target.name {
@@ -209,6 +213,11 @@ fn set_pointer(object: &mut Value, pointer: &str, value: Value) {
 
 // The logs of a Pod come from its node; without one there is nothing to read yet.
 fn log(call: &Call<'_>) -> Handled {
+    for number in ["sinceSeconds", "tailLines", "limitBytes"] {
+        if let Some(text) = call.query.get(number) {
+            wire::parse_int(text).map_err(ApiError::bad_request)?;
+        }
+    }
     let pod = target_object(call)?;
     let name = meta::name(&pod);
     let containers: Vec<&str> = ["initContainers", "containers", "ephemeralContainers"]
@@ -270,6 +279,10 @@ fn no_kubelet(call: &Call<'_>, what: &str) -> ApiError {
 fn bind(call: &mut Call<'_>) -> Handled {
     let gvk = GroupVersionKind::new("", "v1", "Binding");
     let binding = decode::other(call, &gvk)?;
+    if meta::name(&binding) != call.target.name {
+        let why = "name in URL does not match name in Binding object";
+        return Err(ApiError::bad_request(why).into());
+    }
     let pod = target_object(call)?;
     let node = meta::text_at(&binding, "/target/name").to_owned();
     if node.is_empty() {

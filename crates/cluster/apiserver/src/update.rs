@@ -22,6 +22,7 @@ pub(crate) fn replace(
 ) -> Handled {
     wire::CreateOptions::for_update(call.query)?;
     let mut object = decode::object(call)?;
+    decode::require_name(call, &object)?;
     decode::check_name(call, &mut object)?;
     let namespace = meta::namespace(&object).to_owned();
     let Some(old) = call
@@ -76,6 +77,9 @@ pub(crate) fn check_version(call: &Call<'_>, new: &Value, old: &Value) -> Result
         } else {
             Err(write::version_required(call, meta::name(old)))
         };
+    }
+    if let Err(why) = wire::parse_uint(wanted) {
+        return Err(ApiError::internal_plain(why));
     }
     if wanted != meta::resource_version(old) {
         return Err(ApiError::conflict(call.gvr(), meta::name(old), MODIFIED));

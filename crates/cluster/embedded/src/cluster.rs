@@ -50,6 +50,9 @@ pub(crate) struct Shared {
 const ROUNDS_MAX: usize = 64;
 /// History is trimmed after this many changes.
 const COMPACT_EVERY: u64 = 1_000;
+/// Large changes do not wait that long: at this size history is trimmed at once. A little above
+/// what a trim leaves, so that not every change trims.
+const HISTORY_BYTES_MAX: usize = 40 << 20;
 const ISSUER: &str = "https://kubernetes.default.svc";
 
 impl Cluster {
@@ -264,7 +267,9 @@ impl Shared {
                 }
             }
         }
-        if version / COMPACT_EVERY != (version - committed.events.len() as u64) / COMPACT_EVERY {
+        let before = version - committed.events.len() as u64;
+        let due = version / COMPACT_EVERY != before / COMPACT_EVERY;
+        if due || state.memory.history_bytes() > HISTORY_BYTES_MAX {
             state.memory.compact(Limits::default());
         }
         if !state.work.is_empty() {

@@ -227,6 +227,10 @@ async fn respond(
     request: http::Request<Incoming>,
 ) -> http::Response<crate::answer::AnswerBody> {
     let (head, body) = request.into_parts();
+    if !is_sound(head.uri.path()) {
+        let reply = apiserver::Reply::Full(Response::text(400, "400 Bad Request"));
+        return crate::Answer::new(cluster, reply).into_http();
+    }
     let read = tokio::time::timeout(BODY_TIME_MAX, read(body)).await;
     let body = match read.unwrap_or_else(|_| Err(too_slow())) {
         Ok(body) => body,
@@ -258,6 +262,13 @@ async fn respond(
         *response.body_mut() = http_body_util::Empty::new().boxed_unsync();
     }
     response
+}
+
+// Whether a path starts where paths start and has no broken escapes.
+fn is_sound(path: &str) -> bool {
+    let mut escapes = path.split('%').skip(1).map(str::as_bytes);
+    let whole = |rest: &[u8]| rest.len() >= 2 && rest[..2].iter().all(u8::is_ascii_hexdigit);
+    path.starts_with('/') && escapes.all(whole)
 }
 
 async fn read(mut body: Incoming) -> Result<Bytes, ApiError> {

@@ -38,15 +38,18 @@ pub enum Origin {
 
 /// Reads the `Content-Type` of a body that holds an object; 415 for what we cannot read.
 pub fn body_format(content_type: Option<&str>) -> Result<BodyFormat, ApiError> {
-    match media_type(content_type.unwrap_or_default()).as_str() {
+    let text = content_type.unwrap_or_default();
+    match media_type(text).as_str() {
+        // Parameters of nothing are not nothing.
+        "" if !text.is_empty() => Err(unsupported(ALL_FORMATS)),
         "" | "application/json" => Ok(BodyFormat::Json),
         "application/yaml" => Ok(BodyFormat::Yaml),
         "application/vnd.kubernetes.protobuf" => Ok(BodyFormat::Protobuf),
-        _ => Err(unsupported(
-            "application/json, application/yaml, application/vnd.kubernetes.protobuf",
-        )),
+        _ => Err(unsupported(ALL_FORMATS)),
     }
 }
+
+const ALL_FORMATS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 /// Reads the `Content-Type` of a patch; 415 for what the kind cannot take.
 pub fn patch_type(content_type: Option<&str>, origin: Origin) -> Result<PatchType, ApiError> {

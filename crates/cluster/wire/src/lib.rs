@@ -23,4 +23,4 @@ pub use options::{
     CreateOptions, DeleteOptions, FieldValidation, GetOptions, IncludeObject, ListOptions,
     PatchOptions, Preconditions, TableOptions, UpdateOptions,
 };
-pub use query::{Query, unescape_path};
+pub use query::{Query, parse_int, parse_uint, unescape_path};

@@ -54,7 +54,7 @@ impl Query {
 }
 
 /// Reads a number as Go's `strconv.ParseInt` does.
-pub(crate) fn parse_int(text: &str) -> Result<i64, String> {
+pub fn parse_int(text: &str) -> Result<i64, String> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(format!(
@@ -68,6 +68,20 @@ pub(crate) fn parse_int(text: &str) -> Result<i64, String> {
             model::field::go_quote(text)
         )
     })
+}
+
+/// Reads a number as Go's `strconv.ParseUint` does.
+pub fn parse_uint(text: &str) -> Result<u64, String> {
+    let why = if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+        "invalid syntax"
+    } else {
+        match text.parse() {
+            Ok(number) => return Ok(number),
+            Err(_) => "value out of range",
+        }
+    };
+    let shown = model::field::go_quote(text);
+    Err(format!("strconv.ParseUint: parsing {shown}: {why}"))
 }
 
 /// Undoes percent escapes of one path segment; `None` when an escape is broken.

@@ -429,7 +429,7 @@ impl FieldSelector {
                     "invalid selector: '{text}'; can't understand '{part}'"
                 ));
             };
-            tests.push((field.to_owned(), unescape(value), equal));
+            tests.push((field.to_owned(), unescape(value)?, equal));
         }
         Ok(Self { tests })
     }
@@ -468,17 +468,31 @@ fn split_unescaped(text: &str) -> Vec<&str> {
     parts
 }
 
-fn unescape(text: &str) -> String {
+// Only a backslash, a comma and an equals sign are escaped, and the latter two must be.
+fn unescape(text: &str) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
-        if c == '\\' {
-            out.extend(chars.next());
-        } else {
-            out.push(c);
+        match c {
+            '\\' => match chars.next() {
+                Some(escaped @ ('\\' | ',' | '=')) => out.push(escaped),
+                other => {
+                    let shown: String = other.into_iter().collect();
+                    return Err(format!(
+                        "invalid field selector: invalid escape sequence: \\{shown}"
+                    ));
+                }
+            },
+            ',' | '=' => {
+                let code = u32::from(c);
+                return Err(format!(
+                    "invalid field selector: unescaped character in value: {code}"
+                ));
+            }
+            _ => out.push(c),
         }
     }
-    out
+    Ok(out)
 }
 
 #[cfg(test)]

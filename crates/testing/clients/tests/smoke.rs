@@ -1,3 +1,0 @@
-//! x
-use k8s_openapi as _;
-use kube as _;
