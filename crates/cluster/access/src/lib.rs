@@ -8,11 +8,6 @@
 //! Role, ClusterRole, …Binding ── Rbac::upsert ──▶ Rbac ── authorize ──▶ Decision ──▶ forbidden
 //! ```
 
-#![expect(
-    clippy::result_large_err,
-    reason = "an ApiError is made once per refused request; boxing it would burden every caller"
-)]
-
 pub mod aggregate;
 pub mod authn;
 pub mod escalation;

@@ -8,11 +8,6 @@
 //! mutate ─▶ mutating webhooks ─▶ (schema validation) ─▶ validate ─▶ policies ─▶ validating webhooks ─▶ quota
 //! ```
 
-#![expect(
-    clippy::result_large_err,
-    reason = "an ApiError is made once per refused request; boxing it would burden every caller"
-)]
-
 pub mod classes;
 pub mod lifecycle;
 pub mod limits;

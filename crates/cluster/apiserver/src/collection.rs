@@ -36,15 +36,48 @@ fn options(call: &Call<'_>) -> Result<(ListOptions, Filter), ApiError> {
     ))
 }
 
-/// Every object that a collection's selectors match.
-pub(crate) fn matching(call: &Call<'_>) -> Result<Vec<Value>, ApiError> {
+/// Every object that a collection's selectors match, up to its `limit`.
+pub(crate) fn matching(call: &Call<'_>) -> Result<Vec<Stored>, ApiError> {
     let (options, filter) = options(call)?;
-    list_version(&options.resource_version)?;
-    let objects = call.state.list(&call.resource, filter.namespace.as_deref());
-    Ok(objects
-        .into_iter()
-        .filter(|o| filter.matches(&call.resource, o))
+    let limit = usize::try_from(options.limit).ok().filter(|l| *l > 0);
+    let all = call
+        .state
+        .memory
+        .list(&call.resource.storage, filter.namespace.as_deref());
+    let matching = all
+        .map(|(_, _, stored)| stored)
+        .filter(|s| filter.is_open() || filter.matches(&call.resource, &s.value()));
+    Ok(matching
+        .take(limit.unwrap_or(usize::MAX))
+        .cloned()
         .collect())
+}
+
+/// The list of what a deletion took: `gone` as it was stored, `kept` as it now waits.
+pub(crate) fn deleted(call: &Call<'_>, at: u64, gone: Vec<Stored>, kept: Vec<Value>) -> Reply {
+    let resource = &call.resource;
+    let metadata = json!({"resourceVersion": at.to_string()});
+    if kept.is_empty() && is_plain(&call.media) && !resource.converts() {
+        return Reply::List(plain_list(call, &metadata, gone));
+    }
+    let gone = gone
+        .iter()
+        .map(|s| crate::state::present(resource, s.value()));
+    let items: Vec<Value> = gone
+        .chain(kept)
+        .map(|object| match resource.custom() {
+            Some(_) => object,
+            None => crate::registry::untyped(object),
+        })
+        .collect();
+    let list = json!({
+        "kind": resource.list_kind,
+        "apiVersion": resource.gvk.api_version(),
+        "metadata": metadata,
+        "items": items,
+    });
+    let response = crate::read::encode(&call.media, 200, &list);
+    Reply::Full(crate::read::with_warnings(response, call))
 }
 
 // A resourceVersion: absent, or a number.
@@ -72,7 +105,7 @@ fn check_fields(call: &Call<'_>, selector: &FieldSelector) -> Result<(), ApiErro
                 .iter()
                 .any(|(name, _)| name == field),
         };
-        if !known && field != "metadata.name" && !(field == "metadata.namespace") {
+        if !known && field != "metadata.name" && field != "metadata.namespace" {
             return Err(ApiError::bad_request(unknown_field(call, field)));
         }
     }
@@ -98,7 +131,7 @@ pub(crate) fn list(call: &mut Call<'_>) -> Handled {
     let (options, filter) = options(call)?;
     crate::read::check_table(call)?;
     if call.resource.gvk.kind == "ComponentStatus" {
-        return component_statuses(call);
+        return Ok(component_statuses(call));
     }
     let page = page(call, &options, &filter)?;
     let mut metadata = json!({"resourceVersion": page.version.to_string()});
@@ -404,7 +437,7 @@ fn expired_list(call: &Call<'_>, namespace: Option<&str>) -> ApiError {
     error
 }
 
-fn component_statuses(call: &Call<'_>) -> Handled {
+fn component_statuses(call: &Call<'_>) -> Outcome {
     let one = |name: &str| json!({"metadata": {"name": name}, "conditions": [{"type": "Healthy", "status": "True", "message": "ok"}]});
     let items: Vec<Value> = ["scheduler", "controller-manager", "etcd-0"]
         .map(one)
@@ -412,9 +445,7 @@ fn component_statuses(call: &Call<'_>) -> Handled {
     let list =
         json!({"kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": items});
     let response = crate::read::encode(&call.media, 200, &list);
-    Ok(Outcome::reply(Reply::Full(crate::read::with_warnings(
-        response, call,
-    ))))
+    Outcome::reply(Reply::Full(crate::read::with_warnings(response, call)))
 }
 
 /// GET of a collection with `watch`.

@@ -279,41 +279,39 @@ fn set_finalizers(object: &mut Value, finalizers: &[String]) {
     }
 }
 
-/// DELETE of everything a selector matches.
+/// DELETE of everything a selector matches; with `limit`, of that many at most.
+///
+/// Objects that go at once are never all held in memory: the store removes them as they stand, and
+/// the answer is written from what it had.
 pub(crate) fn delete_collection(call: &mut Call<'_>) -> Handled {
     let options = options(call)?;
-    let list = crate::collection::matching(call)?;
     let before = call.state.memory.version();
-    let dry_run = call.dry_run() || options.dry_run;
-    let mut items = Vec::with_capacity(list.len());
+    let mut gone = Vec::new();
+    let mut kept = Vec::new();
     let mut changes = Vec::new();
-    for object in list {
+    for stored in crate::collection::matching(call)? {
+        let object = crate::state::present(&call.resource, stored.value());
         let extra = match admit::validate(call, Operation::Delete, None, Some(&object)) {
             Err(Stop::Refuse(error)) if error.code == 404 => continue,
             other => other?,
         };
         let version = before + 1 + changes.len() as u64;
         let fate = fate(call, object, &options, version)?;
-        changes.extend(fate.change);
+        match fate.change {
+            Some(Change::Delete { key, .. }) => {
+                changes.push(Change::Remove { key });
+                gone.push(stored);
+            }
+            change => {
+                changes.extend(change);
+                kept.push(fate.object);
+            }
+        }
         changes.extend(extra);
-        let item = match call.resource.custom() {
-            Some(_) => fate.object,
-            None => crate::registry::untyped(fate.object),
-        };
-        items.push(item);
     }
-    let answer = json!({
-        "kind": call.resource.list_kind,
-        "apiVersion": call.resource.gvk.api_version(),
-        "metadata": {"resourceVersion": before.to_string()},
-        "items": items,
-    });
-    let response = crate::read::with_warnings(crate::read::encode(&call.media, 200, &answer), call);
-    if dry_run {
+    if call.dry_run() || options.dry_run {
         changes.clear();
     }
-    Ok(Outcome {
-        reply: Reply::Full(response),
-        changes,
-    })
+    let reply = crate::collection::deleted(call, before, gone, kept);
+    Ok(Outcome { reply, changes })
 }

@@ -70,15 +70,12 @@ fn patched(call: &Call<'_>, kind: PatchType, old: &Value) -> Result<(Value, Valu
             "json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
         )));
     }
-    let new = match (kind, call.resource.schema()) {
-        (PatchType::Strategic, Some(schema)) => {
-            merge::strategic(old, &patch, schema).map_err(|error| error.to_api_error())?
-        }
-        _ => {
-            let mut new = old.clone();
-            merge::merge_patch(&mut new, &patch);
-            new
-        }
+    let new = if let (PatchType::Strategic, Some(schema)) = (kind, call.resource.schema()) {
+        merge::strategic(old, &patch, schema).map_err(|error| error.to_api_error())?
+    } else {
+        let mut new = old.clone();
+        merge::merge_patch(&mut new, &patch);
+        new
     };
     Ok((new, patch))
 }

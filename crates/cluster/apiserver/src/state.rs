@@ -59,6 +59,13 @@ pub struct ObjectRef {
     pub name: String,
 }
 
+/// One owner of an object, and where it would be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Owner {
+    uid: String,
+    place: Option<ObjectRef>,
+}
+
 /// The state of a cluster.
 #[derive(Debug)]
 pub struct State {
@@ -74,6 +81,8 @@ pub struct State {
     pub(crate) addresses: Addresses,
     namespaces: HashMap<String, Arc<Value>>,
     dependents: HashMap<String, BTreeSet<ObjectRef>>,
+    /// The owners of every object that has some.
+    owned: BTreeMap<ObjectRef, Vec<Owner>>,
     quotas: BTreeMap<String, usize>,
 }
 
@@ -99,9 +108,12 @@ impl State {
             addresses: Addresses::default(),
             namespaces: HashMap::new(),
             dependents: HashMap::new(),
+            owned: BTreeMap::new(),
             quotas: BTreeMap::new(),
         };
-        let resources: Vec<String> = state.memory.resources().map(str::to_owned).collect();
+        let mut resources: Vec<String> = state.memory.resources().map(str::to_owned).collect();
+        // Definitions first: owners of custom kinds are found through them.
+        resources.sort_by_key(|resource| resource != CRDS);
         for resource in resources {
             let stored: Vec<(Key, Stored)> = state
                 .memory
@@ -114,8 +126,11 @@ impl State {
                 })
                 .collect();
             for (key, stored) in stored {
-                state.learn(&key, None, Some(&stored.value()));
+                state.learn(&key, Some(&stored.value()));
             }
+        }
+        for (namespace, _, _) in state.memory.list("/resourcequotas", None) {
+            *state.quotas.entry(namespace.to_string()).or_default() += 1;
         }
         state
     }
@@ -124,42 +139,56 @@ impl State {
     pub fn commit(&mut self, changes: Vec<Change>) -> store::Committed {
         for change in &changes {
             match change {
-                Change::Put { key, body } => {
-                    let old = self.memory.get(key).map(|s| s.value());
-                    self.learn(key, old.as_ref(), Some(body));
+                Change::Put { key, body } => self.learn(key, Some(body)),
+                Change::Delete { key, last } => {
+                    self.learn(key, None);
+                    self.learn_gone(key, last);
                 }
-                Change::Delete { key, last } => self.learn(key, Some(last), None),
+                Change::Remove { key } => {
+                    let last = self.memory.get(key).map(Stored::value);
+                    self.learn(key, None);
+                    self.learn_gone(key, &last.unwrap_or_default());
+                }
             }
         }
         self.memory.commit(changes)
     }
 
-    // Keeps everything derived in step with one change.
-    fn learn(&mut self, key: &Key, old: Option<&Value>, new: Option<&Value>) {
+    // Keeps everything derived in step with one change. The store still holds the state before it,
+    // which is only unpacked for the few kinds that need it.
+    fn learn(&mut self, key: &Key, new: Option<&Value>) {
         let resource: &str = &key.resource;
         match resource {
             NAMESPACES => self.learn_namespace(key, new),
             CRDS => self.learn_definition(key, new),
-            "/services" => self.addresses.learn(old, new),
-            "/resourcequotas" => {
-                let count = self.quotas.entry(key.namespace.to_string()).or_default();
-                match (old, new) {
-                    (None, Some(_)) => *count += 1,
-                    (Some(_), None) => *count = count.saturating_sub(1),
-                    _ => {}
-                }
-                if new.is_some() {
-                    self.work.insert(Work::Quota(key.namespace.to_string()));
-                }
+            "/services" => {
+                let old = self.memory.get(key).map(Stored::value);
+                self.addresses.learn(old.as_ref(), new);
             }
+            "/resourcequotas" => self.learn_quota(key, new),
             "/serviceaccounts" if new.is_none() => {
                 self.work.insert(Work::Account(key.namespace.to_string()));
             }
-            _ if resource.starts_with(RBAC_PREFIX) => self.learn_policy(key, old, new),
+            _ if resource.starts_with(RBAC_PREFIX) => self.learn_policy(key, new),
             _ => {}
         }
-        self.learn_owners(key, old, new);
-        self.learn_deletion(key, old, new);
+        self.learn_owners(key, new);
+        if let Some(body) = new.filter(|body| meta::deletion_timestamp(body).is_some()) {
+            self.learn_going(key, body);
+        }
+    }
+
+    fn learn_quota(&mut self, key: &Key, new: Option<&Value>) {
+        let existed = self.memory.get(key).is_some();
+        let count = self.quotas.entry(key.namespace.to_string()).or_default();
+        match (existed, new) {
+            (false, Some(_)) => *count += 1,
+            (true, None) => *count = count.saturating_sub(1),
+            _ => {}
+        }
+        if new.is_some() {
+            self.work.insert(Work::Quota(key.namespace.to_string()));
+        }
     }
 
     fn learn_namespace(&mut self, key: &Key, new: Option<&Value>) {
@@ -189,7 +218,7 @@ impl State {
         }
     }
 
-    fn learn_policy(&mut self, key: &Key, old: Option<&Value>, new: Option<&Value>) {
+    fn learn_policy(&mut self, key: &Key, new: Option<&Value>) {
         let resource = key.resource.strip_prefix(RBAC_PREFIX).unwrap_or("");
         let kind = match resource {
             "clusterroles" => "ClusterRole",
@@ -197,59 +226,57 @@ impl State {
             "roles" => "Role",
             _ => "RoleBinding",
         };
-        match (old, new) {
-            (_, Some(body)) => {
+        match new {
+            Some(body) => {
                 // Bodies are stored without their type; the index wants it.
                 let mut object = body.clone();
                 object["kind"] = kind.into();
                 self.rbac.upsert(&object);
             }
-            (Some(body), None) => self
-                .rbac
-                .remove(kind, meta::namespace(body), meta::name(body)),
-            (None, None) => {}
+            None => self.rbac.remove(kind, &key.namespace, &key.name),
         }
         if resource == "clusterroles" {
             self.work.insert(Work::Aggregate);
         }
     }
 
-    fn learn_owners(&mut self, key: &Key, old: Option<&Value>, new: Option<&Value>) {
-        let owners = |object: Option<&Value>| -> BTreeSet<String> {
-            let refs = object.into_iter().flat_map(meta::owner_references);
-            refs.map(|r| meta::text_at(r, "/uid").to_owned())
-                .filter(|u| !u.is_empty())
-                .collect()
-        };
-        let (before, after) = (owners(old), owners(new));
-        if before.is_empty() && after.is_empty() {
+    fn learn_owners(&mut self, key: &Key, new: Option<&Value>) {
+        let references: Vec<&Value> = new.into_iter().flat_map(meta::owner_references).collect();
+        if references.is_empty() && self.owned.is_empty() {
             return;
         }
         let this = ObjectRef::of(key);
-        for gone in before.difference(&after) {
-            if let Some(set) = self.dependents.get_mut(gone) {
+        let before = self.owned.remove(&this).unwrap_or_default();
+        if references.is_empty() && before.is_empty() {
+            return;
+        }
+        let after: Vec<Owner> = references
+            .into_iter()
+            .map(|reference| Owner {
+                uid: meta::text_at(reference, "/uid").to_owned(),
+                place: self.owner_ref(&key.namespace, reference),
+            })
+            .collect();
+        for gone in before.iter().filter(|o| !after.contains(o)) {
+            if let Some(set) = self.dependents.get_mut(&gone.uid) {
                 set.remove(&this);
                 if set.is_empty() {
-                    self.dependents.remove(gone);
+                    self.dependents.remove(&gone.uid);
                 }
             }
+            // An owner that waits for its dependents looks again when one let go of it.
+            self.work.extend(gone.place.clone().map(Work::Finalize));
         }
         for owner in &after {
-            self.dependents
-                .entry(owner.clone())
-                .or_default()
-                .insert(this.clone());
+            let set = self.dependents.entry(owner.uid.clone()).or_default();
+            set.insert(this.clone());
         }
-        if before != after && new.is_some() {
-            self.work.insert(Work::Dependent(this));
+        if new.is_some() && before != after {
+            self.work.insert(Work::Dependent(this.clone()));
         }
-        // An owner that waits for its dependents looks again when one let go of it.
-        let left = old.into_iter().flat_map(meta::owner_references);
-        let left = left.filter(|r| !after.contains(meta::text_at(r, "/uid")));
-        let owners: Vec<ObjectRef> = left
-            .filter_map(|r| self.owner_ref(&key.namespace, r))
-            .collect();
-        self.work.extend(owners.into_iter().map(Work::Finalize));
+        if !after.is_empty() {
+            self.owned.insert(this, after);
+        }
     }
 
     fn owner_ref(&self, namespace: &str, reference: &Value) -> Option<ObjectRef> {
@@ -267,37 +294,30 @@ impl State {
         })
     }
 
-    fn learn_deletion(&mut self, key: &Key, old: Option<&Value>, new: Option<&Value>) {
-        match new {
-            None => {
-                if let Some(uid) = old
-                    .map(meta::uid)
-                    .filter(|u| self.dependents.contains_key(*u))
-                {
-                    self.work.insert(Work::Orphaned(uid.to_owned()));
-                }
-                let namespace = key.namespace.to_string();
-                if self.namespace(&namespace) == Some(false) {
-                    self.work.insert(Work::Namespace(namespace.clone()));
-                }
-                if self.quotas.get(&namespace).is_some_and(|n| *n > 0) {
-                    self.work.insert(Work::Quota(namespace));
-                }
-                let definition = old.filter(|_| self.registry.is_custom(&key.resource));
-                if definition.is_some() {
-                    self.work.insert(Work::Definition(crd_name(&key.resource)));
-                }
-            }
-            Some(body) if meta::deletion_timestamp(body).is_some() => {
-                if meta::finalizers(body).any(|f| matches!(f, "foregroundDeletion" | "orphan")) {
-                    self.work.insert(Work::Finalize(ObjectRef::of(key)));
-                }
-                let namespace = key.namespace.to_string();
-                if self.namespace(&namespace) == Some(false) {
-                    self.work.insert(Work::Namespace(namespace));
-                }
-            }
-            Some(_) => {}
+    // An object is on its way out: whoever has to do something about that looks at it.
+    fn learn_going(&mut self, key: &Key, body: &Value) {
+        if meta::finalizers(body).any(|f| matches!(f, "foregroundDeletion" | "orphan")) {
+            self.work.insert(Work::Finalize(ObjectRef::of(key)));
+        }
+        if self.namespace(&key.namespace) == Some(false) {
+            self.work.insert(Work::Namespace(key.namespace.to_string()));
+        }
+    }
+
+    // An object is gone: so may be its dependents, its namespace, its definition.
+    fn learn_gone(&mut self, key: &Key, last: &Value) {
+        let uid = meta::uid(last);
+        if self.dependents.contains_key(uid) {
+            self.work.insert(Work::Orphaned(uid.to_owned()));
+        }
+        if self.namespace(&key.namespace) == Some(false) {
+            self.work.insert(Work::Namespace(key.namespace.to_string()));
+        }
+        if self.has_quota(&key.namespace) {
+            self.work.insert(Work::Quota(key.namespace.to_string()));
+        }
+        if self.registry.is_custom(&key.resource) {
+            self.work.insert(Work::Definition(crd_name(&key.resource)));
         }
     }
 

@@ -187,17 +187,13 @@ fn patched_scale(call: &Call<'_>, current: &Value) -> Result<Value, ApiError> {
     let patch = wire::parse_json(&call.request.body)
         .map_err(|why| ApiError::bad_request(format!("error decoding patch: {why}")))?
         .value;
-    match call.request.content_type().as_str() {
-        "application/json-patch+json" => {
-            merge::json_patch(current.clone(), &patch).map_err(|error| error.to_api_error())
-        }
-        // A Scale has no lists, so the other forms all merge alike.
-        _ => {
-            let mut new = current.clone();
-            merge::merge_patch(&mut new, &patch);
-            Ok(new)
-        }
+    let mut new = current.clone();
+    if call.request.content_type() == "application/json-patch+json" {
+        return merge::json_patch(new, &patch).map_err(|error| error.to_api_error());
     }
+    // A Scale has no lists, so the other forms all merge alike.
+    merge::merge_patch(&mut new, &patch);
+    Ok(new)
 }
 
 fn set_pointer(object: &mut Value, pointer: &str, value: Value) {
@@ -335,7 +331,7 @@ fn bind(call: &mut Call<'_>) -> Handled {
     let outcome = write::finish(call, 201, new, Vec::new(), |body| store::Change::Put {
         key,
         body,
-    })?;
+    });
     let done = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
     Ok(Outcome {
         reply: Reply::Full(crate::read::encode(&call.media, 201, &done)),

@@ -135,7 +135,10 @@ pub(crate) fn create_object(
     }
     warn(call, &object, None);
     let key = key_of(&resource, &namespace, &name);
-    finish(call, 201, object, extra, |body| Change::Put { key, body })
+    Ok(finish(call, 201, object, extra, |body| Change::Put {
+        key,
+        body,
+    }))
 }
 
 // Defaults, system fields and the kind's own rules for a new object.
@@ -270,7 +273,10 @@ pub(crate) fn update_object(
     meta::set_text(&mut new, "resourceVersion", meta::resource_version(old));
     let key = key_of(&resource, meta::namespace(old), meta::name(old));
     if may_go(&new) && !call.dry_run() {
-        return finish(call, 200, new, extra, |last| Change::Delete { key, last });
+        return Ok(finish(call, 200, new, extra, |last| Change::Delete {
+            key,
+            last,
+        }));
     }
     if resource.custom().is_none() {
         gotypes::store(&resource.gvk, &mut new);
@@ -280,7 +286,10 @@ pub(crate) fn update_object(
             call, 200, old,
         ))));
     }
-    finish(call, 200, new, extra, |body| Change::Put { key, body })
+    Ok(finish(call, 200, new, extra, |body| Change::Put {
+        key,
+        body,
+    }))
 }
 
 fn prepare_changed(
@@ -392,7 +401,7 @@ pub(crate) fn finish(
     mut object: Value,
     extra: Vec<Change>,
     main: impl FnOnce(Value) -> Change,
-) -> Handled {
+) -> Outcome {
     if call.resource.custom().is_none() {
         gotypes::store(&call.resource.gvk, &mut object);
     }
@@ -400,16 +409,14 @@ pub(crate) fn finish(
         if status == 201 {
             meta::set_text(&mut object, "resourceVersion", "");
         }
-        return Ok(Outcome::reply(Reply::Full(crate::read::one(
-            call, status, &object,
-        ))));
+        return Outcome::reply(Reply::Full(crate::read::one(call, status, &object)));
     }
     let version = call.state.next_version();
     meta::set_text(&mut object, "resourceVersion", &version.to_string());
     let reply = Reply::Full(crate::read::one(call, status, &object));
     let mut changes = vec![main(storable(&call.resource, object))];
     changes.extend(extra);
-    Ok(Outcome { reply, changes })
+    Outcome { reply, changes }
 }
 
 // What only the server sets is taken off a new object.

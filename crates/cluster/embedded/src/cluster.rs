@@ -10,7 +10,7 @@ use apiserver::{
     Context, Method, Reply, Request, Response, Settings, State, Step, Work, controllers,
 };
 use model::{ApiError, Timestamp, User};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use store::{Change, Disk, Limits, Memory};
@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     /// Everything up to this version may be shown.
     durable: watch::Sender<u64>,
     /// Wakes the watchers of one resource.
-    watchers: Mutex<HashMap<String, watch::Sender<u64>>>,
+    watchers: Mutex<BTreeMap<String, watch::Sender<u64>>>,
     work: Notify,
 }
 
@@ -86,7 +86,7 @@ impl Cluster {
                 disk,
                 identity,
                 randomness: Randomness::new(u64::from_le_bytes(secret)),
-                watchers: Mutex::new(HashMap::new()),
+                watchers: Mutex::new(BTreeMap::new()),
                 work: Notify::new(),
             }),
         };
@@ -248,7 +248,7 @@ impl Shared {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn watcher_map(&self) -> std::sync::MutexGuard<'_, HashMap<String, watch::Sender<u64>>> {
+    fn watcher_map(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, watch::Sender<u64>>> {
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -256,17 +256,14 @@ impl Shared {
     fn commit(&self, state: &mut State, changes: Vec<Change>) -> u64 {
         let committed = state.commit(changes);
         let version = committed.last();
-        match &self.disk {
-            Some(disk) => {
-                disk.append(&committed);
-            }
-            None => {
-                self.durable.send_replace(version);
-                let watchers = self.watcher_map();
-                for event in &committed.events {
-                    if let Some(sender) = watchers.get(&*event.key.resource) {
-                        sender.send_replace(version);
-                    }
+        if let Some(disk) = &self.disk {
+            disk.append(&committed);
+        } else {
+            self.durable.send_replace(version);
+            let watchers = self.watcher_map();
+            for event in &committed.events {
+                if let Some(sender) = watchers.get(&*event.key.resource) {
+                    sender.send_replace(version);
                 }
             }
         }

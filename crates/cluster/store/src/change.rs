@@ -62,13 +62,19 @@ pub enum Change {
         /// version of the removal.
         last: Value,
     },
+    /// Removes the object as it stands: watchers see its newest state at the version of the
+    /// removal. What removes many objects uses this, since it holds none of them in memory.
+    Remove {
+        /// Which object.
+        key: Key,
+    },
 }
 
 impl Change {
     /// Which object it is about.
     pub fn key(&self) -> &Key {
         match self {
-            Self::Put { key, .. } | Self::Delete { key, .. } => key,
+            Self::Put { key, .. } | Self::Delete { key, .. } | Self::Remove { key } => key,
         }
     }
 }

@@ -298,6 +298,11 @@ impl Memory {
                 let object = Stored::new(next, last);
                 Some(self.record(key, object, EventKind::Deleted))
             }
+            Change::Remove { key } => {
+                let last = self.get(&key)?.value();
+                let object = Stored::new(next, last);
+                Some(self.record(key, object, EventKind::Deleted))
+            }
         }
     }
 

@@ -219,7 +219,7 @@ impl ApiError {
                 crate::field::go_quote(name)
             ),
         );
-        answer.name = name.to_owned();
+        name.clone_into(&mut answer.name);
         answer.group.clone_from(&gvk.group);
         answer.kind.clone_from(&gvk.kind);
         answer.with_details = true;

@@ -212,11 +212,11 @@ impl fmt::Display for Quantity {
         let sign = if self.nano < 0 { "-" } else { "" };
         let unit = NANO.unsigned_abs();
         let small = magnitude < 1024 * unit;
-        if self.format == Format::BinarySi && !small && magnitude % unit == 0 {
+        if self.format == Format::BinarySi && !small && magnitude.is_multiple_of(unit) {
             let mut value = magnitude / unit;
             let mut suffix = "";
             for (name, _) in BINARY {
-                if value % 1024 != 0 {
+                if !value.is_multiple_of(1024) {
                     break;
                 }
                 value /= 1024;
@@ -226,7 +226,7 @@ impl fmt::Display for Quantity {
         }
         let mut value = magnitude;
         let mut step = 0;
-        while step + 1 < DECIMAL.len() && value % 1000 == 0 {
+        while step + 1 < DECIMAL.len() && value.is_multiple_of(1000) {
             value /= 1000;
             step += 1;
         }

@@ -349,7 +349,9 @@ impl Parser {
                 word
             }
             Token::End | Token::Symbol(",") => String::new(),
-            other => return Err(format!("found '{}', expected: identifier", other.show())),
+            other @ Token::Symbol(_) => {
+                return Err(format!("found '{}', expected: identifier", other.show()));
+            }
         };
         Requirement::checked(&key, op, [value].into())
     }

@@ -84,9 +84,7 @@ impl ControlPlane {
         let ports = free_ports()?;
         let url = format!("https://127.0.0.1:{}", ports[2]);
         let kubeconfig = folder.join("kubeconfig");
-        let tokens = format!(
-            "{ADMIN_TOKEN},admin,,\"system:masters\"\n{USER_TOKEN},somebody,\n"
-        );
+        let tokens = format!("{ADMIN_TOKEN},admin,,\"system:masters\"\n{USER_TOKEN},somebody,\n");
         write(&folder.join("tokens.csv"), &tokens)?;
         write(&kubeconfig, &kubeconfig_text(&url, &folder, ADMIN_TOKEN))?;
         let mut plane = Self {

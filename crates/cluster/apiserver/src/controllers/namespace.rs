@@ -7,6 +7,9 @@ use crate::state::State;
 use model::{Timestamp, Value, json, meta};
 use std::collections::BTreeMap;
 
+/// How many objects of a kind are deleted at a time, so that others get their turn.
+const BATCH: usize = 500;
+
 /// Looks at one namespace.
 pub(super) fn step(state: &State, name: &str, now: Timestamp) -> Vec<Request> {
     match state.namespace(name) {
@@ -47,58 +50,40 @@ pub(super) fn ensure_defaults(state: &State, name: &str) -> Vec<Request> {
 
 // Deletes what is left; says what holds the namespace; lets it go once nothing does.
 fn empty(state: &State, name: &str, now: Timestamp) -> Vec<Request> {
+    let types = state.registry.stored_types();
     let mut requests = Vec::new();
+    for resource in types.iter().filter(|r| r.namespaced) {
+        let objects = state.memory.list(&resource.storage, Some(name));
+        let staying = objects
+            .filter(|(_, _, stored)| meta::deletion_timestamp(&stored.value()).is_none())
+            .take(BATCH);
+        requests.extend(staying.map(|(_, object, _)| {
+            let path = format!("{}/{object}", collection_path(resource, name));
+            request(MANAGER, Method::Delete, path, &Value::Null)
+        }));
+    }
+    // What was just asked to go may be gone at the next look: only what stays after that is worth
+    // a condition.
+    if !requests.is_empty() {
+        return requests;
+    }
+    let namespaces = state.registry.find("", "v1", "namespaces");
+    let Some(mut namespace) = namespaces.and_then(|kind| state.get(kind, "", name)) else {
+        return requests;
+    };
     let mut left = Left::default();
-    for resource in state
-        .registry
-        .stored_types()
-        .iter()
-        .filter(|r| r.namespaced)
-    {
-        let objects: Vec<Value> = state
-            .memory
-            .list(&resource.storage, Some(name))
-            .map(|(_, _, s)| s.value())
-            .collect();
-        if objects.is_empty() {
-            continue;
-        }
-        left.count(resource, &objects);
-        if objects
-            .iter()
-            .any(|o| meta::deletion_timestamp(o).is_none())
-        {
-            requests.push(request(
-                MANAGER,
-                Method::Delete,
-                collection_path(resource, name),
-                &Value::Null,
-            ));
-        }
+    for resource in types.iter().filter(|r| r.namespaced) {
+        let objects = state.memory.list(&resource.storage, Some(name));
+        left.count(resource, objects.map(|(_, _, stored)| stored.value()));
     }
-    let Some(kind) = state.registry.find("", "v1", "namespaces") else {
-        return requests;
-    };
-    let Some(namespace) = state.get(kind, "", name) else {
-        return requests;
-    };
-    if left.is_empty() {
-        let mut body = namespace;
-        body["spec"]["finalizers"] = Value::Array(
-            meta::entries(&body, "/spec/finalizers")
-                .filter(|f| *f != "kubernetes")
-                .cloned()
-                .collect(),
-        );
-        let path = format!("/api/v1/namespaces/{name}/finalize");
-        return vec![request(MANAGER, Method::Put, path, &body)];
+    if !left.is_empty() {
+        return report(&namespace, &left, now).into_iter().collect();
     }
-    // Objects that were just asked to go may be gone before the next look: only what stays after
-    // that is worth a condition.
-    if requests.is_empty() {
-        requests.extend(report(&namespace, &left, now));
-    }
-    requests
+    let finalizers = meta::entries(&namespace, "/spec/finalizers");
+    let others: Vec<Value> = finalizers.filter(|f| *f != "kubernetes").cloned().collect();
+    namespace["spec"]["finalizers"] = Value::Array(others);
+    let path = format!("/api/v1/namespaces/{name}/finalize");
+    vec![request(MANAGER, Method::Put, path, &namespace)]
 }
 
 fn collection_path(resource: &ResourceType, namespace: &str) -> String {
@@ -121,14 +106,18 @@ struct Left {
 }
 
 impl Left {
-    fn count(&mut self, resource: &ResourceType, objects: &[Value]) {
+    fn count(&mut self, resource: &ResourceType, objects: impl Iterator<Item = Value>) {
         let gvr = &resource.gvr;
-        *self
-            .resources
-            .entry(format!("{}.{}", gvr.resource, gvr.group))
-            .or_default() += objects.len();
-        for finalizer in objects.iter().flat_map(meta::finalizers) {
-            *self.finalizers.entry(finalizer.to_owned()).or_default() += 1;
+        let mut found = 0;
+        for object in objects {
+            found += 1;
+            for finalizer in meta::finalizers(&object) {
+                *self.finalizers.entry(finalizer.to_owned()).or_default() += 1;
+            }
+        }
+        if found > 0 {
+            let name = format!("{}.{}", gvr.resource, gvr.group);
+            *self.resources.entry(name).or_default() += found;
         }
     }
 
