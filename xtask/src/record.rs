@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     for name in sessions::NAMES.into_iter().filter(|name| wanted(name)) {
         let plane = plane::basic()?;
-        let (session, outcomes) = sessions::run(name, &plane.kubeconfig)?;
+        let (session, outcomes) = sessions::run(name, &plane.kubeconfig, None)?;
         let path = session::expected_file(&session);
         std::fs::write(&path, session::write_expected(&outcomes))?;
         println!("{} steps in {}", outcomes.len(), path.display());

@@ -9,8 +9,13 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 /// Every client that has a session.
 pub(crate) const NAMES: [&str; 3] = ["kubectl", "helm3", "helm4"];
 
-/// Runs the session of a client against the cluster of a kubeconfig.
-pub(crate) fn run(name: &str, kubeconfig: &Path) -> Result<(Session, Vec<Outcome>)> {
+/// Runs the session of a client against the cluster of a kubeconfig; `kubectl` may be another than
+/// the one that is built with the real programs.
+pub(crate) fn run(
+    name: &str,
+    kubeconfig: &Path,
+    kubectl: Option<&Path>,
+) -> Result<(Session, Vec<Outcome>)> {
     let tools = crate::root().join("tools");
     let helm = if name == "helm4" {
         Tool::Helm4
@@ -18,7 +23,10 @@ pub(crate) fn run(name: &str, kubeconfig: &Path) -> Result<(Session, Vec<Outcome
         Tool::Helm3
     };
     let clients = Clients {
-        kubectl: realkube::find(Tool::Kube, &tools)?.join("kubectl"),
+        kubectl: match kubectl {
+            Some(given) => given.to_owned(),
+            None => realkube::find(Tool::Kube, &tools)?.join("kubectl"),
+        },
         helm: realkube::find(helm, &tools)?.join("helm"),
         kubeconfig: kubeconfig.to_owned(),
     };

@@ -8,13 +8,16 @@ use crate::Outcome;
 use crate::sandbox::{Profile, Sandbox};
 use conformance::differences::Allowed;
 use conformance::{Report, session};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Arguments {
     /// Compare a second real server instead of the sandbox, to check the comparison itself
     #[arg(long)]
     real: bool,
+    /// Run the kubectl session with this program, on a real server and on the sandbox, and compare
+    #[arg(long, value_name = "PROGRAM")]
+    kubectl: Option<PathBuf>,
     /// Only these parts: `replay`, `kubectl`, `helm3`, `helm4`
     #[arg(long, value_delimiter = ',', value_name = "PART")]
     only: Vec<String>,
@@ -23,6 +26,9 @@ pub(crate) struct Arguments {
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    if let Some(kubectl) = &arguments.kubectl {
+        return live(kubectl);
+    }
     let (fixtures, allowed) = conformance::committed()?;
     // What we allow ourselves is not allowed to a real server.
     let allowed = if arguments.real { Vec::new() } else { allowed };
@@ -49,8 +55,20 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     summarise(&reports)
 }
 
+// Another kubectl says other things: what it says of a real server is what is expected.
+fn live(kubectl: &Path) -> Outcome {
+    let real = plane::basic()?;
+    let (session, expected) = sessions::run("kubectl", &real.kubeconfig, Some(kubectl))?;
+    drop(real);
+    let sandbox = Sandbox::start(Profile::Debug)?;
+    let (_, got) = sessions::run("kubectl", &sandbox.kubeconfig, Some(kubectl))?;
+    let report = session::compare(&session, &expected, &got, &[]);
+    println!("{report}\n");
+    summarise(&[("kubectl", report)])
+}
+
 fn compare(name: &str, kubeconfig: &Path, allowed: &[Allowed]) -> Result<Report> {
-    let (session, got) = sessions::run(name, kubeconfig)?;
+    let (session, got) = sessions::run(name, kubeconfig, None)?;
     let expected = session::expected(&session)?;
     Ok(session::compare(&session, &expected, &got, allowed))
 }
