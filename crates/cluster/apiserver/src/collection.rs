@@ -39,6 +39,7 @@ fn options(call: &Call<'_>) -> Result<(ListOptions, Filter), ApiError> {
 /// Every object that a collection's selectors match, up to its `limit`.
 pub(crate) fn matching(call: &Call<'_>) -> Result<Vec<Stored>, ApiError> {
     let (options, filter) = options(call)?;
+    list_version(&options.resource_version)?;
     let limit = usize::try_from(options.limit).ok().filter(|l| *l > 0);
     let all = call
         .state
