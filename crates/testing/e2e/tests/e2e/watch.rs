@@ -8,6 +8,13 @@ use testkit::{Client, Request};
 
 const SOON: Duration = Duration::from_secs(10);
 
+// A cluster that is quiet: whatever is shown is the test's doing.
+fn settled() -> Sandbox {
+    let sandbox = Sandbox::start();
+    settle(&sandbox.client());
+    sandbox
+}
+
 fn open(sandbox: &Sandbox, query: &str) -> Watch {
     let watch = Watch::open(&sandbox.access, &format!("{MAPS}?watch=1&{query}")).unwrap();
     assert_eq!(watch.status, 200);
@@ -28,7 +35,7 @@ fn shown(event: &Event) -> String {
 
 #[test]
 fn a_selector_turns_changes_into_coming_and_going() {
-    let sandbox = Sandbox::start();
+    let sandbox = settled();
     let client = sandbox.client();
     let mut watch = open(
         &sandbox,
@@ -65,7 +72,7 @@ fn a_selector_turns_changes_into_coming_and_going() {
 
 #[test]
 fn a_watch_of_one_name_shows_that_name() {
-    let sandbox = Sandbox::start();
+    let sandbox = settled();
     let client = sandbox.client();
     let mut watch = open(
         &sandbox,
@@ -86,7 +93,7 @@ fn a_watch_of_one_name_shows_that_name() {
 
 #[test]
 fn a_watch_without_a_version_starts_with_what_is_there() {
-    let sandbox = Sandbox::start();
+    let sandbox = settled();
     let client = sandbox.client();
     named(&client, "a");
     named(&client, "b");
@@ -107,7 +114,7 @@ fn a_watch_without_a_version_starts_with_what_is_there() {
 
 #[test]
 fn a_streaming_list_ends_with_a_marked_bookmark() {
-    let sandbox = Sandbox::start();
+    let sandbox = settled();
     let client = sandbox.client();
     create(
         &client,
@@ -146,8 +153,7 @@ fn a_streaming_list_ends_with_a_marked_bookmark() {
 
 #[test]
 fn a_watch_ends_when_its_time_is_over() {
-    let sandbox = Sandbox::start();
-    settle(&sandbox.client());
+    let sandbox = settled();
     let begin = Instant::now();
     let mut watch = open(
         &sandbox,
@@ -164,7 +170,7 @@ fn a_watch_ends_when_its_time_is_over() {
 
 #[test]
 fn an_endless_time_is_no_trouble() {
-    let mut sandbox = Sandbox::start();
+    let mut sandbox = settled();
     for seconds in ["9223372036854775807", "-5", "0", "4611686018427387904"] {
         let mut watch = open(
             &sandbox,
@@ -186,7 +192,7 @@ fn an_endless_time_is_no_trouble() {
 
 #[test]
 fn bookmarks_come_to_those_who_ask() {
-    let sandbox = Sandbox::start();
+    let sandbox = settled();
     let client = sandbox.client();
     let from = here(&client);
     let mut with = open(
@@ -217,9 +223,8 @@ fn bookmarks_come_to_those_who_ask() {
 
 #[test]
 fn a_forgotten_version_is_gone() {
-    let sandbox = Sandbox::start();
+    let sandbox = settled();
     let client = sandbox.client();
-    settle(&client);
     named(&client, "small");
     let page = json(&client, &format!("{MAPS}?limit=1"));
     let token = page["metadata"]["continue"].as_str().unwrap().to_owned();
@@ -284,9 +289,8 @@ fn a_forgotten_version_is_gone() {
 
 #[test]
 fn a_version_of_the_future_is_waited_for() {
-    let sandbox = Sandbox::start();
+    let sandbox = settled();
     let client = sandbox.client();
-    settle(&client);
     let mut watch = open(&sandbox, &format!("resourceVersion={}", here(&client) + 2));
     for name in ["a", "b", "c"] {
         named(&client, name);
