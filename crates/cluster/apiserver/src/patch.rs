@@ -46,7 +46,7 @@ pub(crate) fn patch_at(
         return Err(call.not_found().into());
     };
     let (mut new, patch) = patched(call, kind, &old)?;
-    strict(call, kind, &mut new, &patch)?;
+    strict(call, kind, (&old, &patch), &mut new)?;
     restore_type(call, &mut new);
     decode::require_name(call, &new)?;
     decode::check_name(call, &mut new)?;
@@ -94,31 +94,30 @@ fn json_word(value: &Value) -> &'static str {
 fn strict(
     call: &mut Call<'_>,
     kind: PatchType,
+    (old, patch): (&Value, &Value),
     new: &mut Value,
-    patch: &Value,
 ) -> Result<(), ApiError> {
     let resource = call.resource.clone();
-    let before = match kind {
-        PatchType::Strategic => None,
-        _ => Some(new.clone()),
+    // Strategic patches are shown as Go prints maps, the others by what they made of the object:
+    // that is made once more here, so that patches that are fine pay nothing for it.
+    let shown = |call: &Call<'_>| {
+        if kind == PatchType::Strategic {
+            return go_map(patch);
+        }
+        let object = patched(call, kind, old).map(|(object, _)| object);
+        let text = gotypes::to_json(&resource.gvk, &object.unwrap_or_default(), Layout::Compact);
+        String::from_utf8_lossy(&text).into_owned()
     };
-    // Strategic patches are shown as Go prints maps, the others by what they made of the object.
-    let invalid = |why: &str| {
-        let shown = match &before {
-            None => go_map(patch),
-            Some(object) => {
-                let text = gotypes::to_json(&resource.gvk, object, Layout::Compact);
-                String::from_utf8_lossy(&text).into_owned()
-            }
-        };
+    let invalid = |call: &Call<'_>, why: &str| {
+        let shown = shown(call);
         let shown = model::field::go_quote(&shown);
         invalid_patch(&FieldError::invalid_shown(&Path::new("patch"), shown, why))
     };
     if let Some(why) = other_type(&resource.gvk, new) {
-        return Err(invalid(&why));
+        return Err(invalid(call, &why));
     }
     // A patch that leaves an object of the wrong shape is invalid, not a bad request.
-    let unknown = decode::normalize(&resource, new).map_err(|why| invalid(&why))?;
+    let unknown = decode::normalize(&resource, new).map_err(|why| invalid(call, &why))?;
     if unknown.is_empty() {
         return Ok(());
     }
@@ -128,10 +127,10 @@ fn strict(
             call.warnings.extend(unknown);
             Ok(())
         }
-        Strictness::Strict => Err(invalid(&format!(
-            "strict decoding error: {}",
-            unknown.join(", ")
-        ))),
+        Strictness::Strict => Err(invalid(
+            call,
+            &format!("strict decoding error: {}", unknown.join(", ")),
+        )),
     }
 }
 

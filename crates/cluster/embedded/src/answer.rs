@@ -207,6 +207,7 @@ async fn follow(cluster: Cluster, mut watch: WatchReply, sender: mpsc::Sender<By
         }
         tokio::select! {
             () = sender.closed() => return,
+            () = cluster.shared.stopped() => return,
             () = tokio::time::sleep_until(end) => return,
             () = tokio::time::sleep_until(bookmark_at), if watch.bookmarks => {
                 watch.bookmark(&mut out, false);

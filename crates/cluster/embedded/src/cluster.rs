@@ -44,6 +44,8 @@ pub(crate) struct Shared {
     /// Wakes the watchers of one resource.
     watchers: Mutex<BTreeMap<String, watch::Sender<u64>>>,
     work: Notify,
+    /// Turns true once: open watches then end.
+    stopping: watch::Sender<bool>,
 }
 
 /// How many rounds of webhooks one request may cause before it is refused.
@@ -88,6 +90,7 @@ impl Cluster {
                 randomness: Randomness::new(u64::from_le_bytes(secret)),
                 watchers: Mutex::new(BTreeMap::new()),
                 work: Notify::new(),
+                stopping: watch::Sender::new(false),
             }),
         };
         cluster.listen_to_disk();
@@ -121,6 +124,11 @@ impl Cluster {
         // As after a start of a real server, history begins now.
         let version = state.memory.version();
         state.memory.compact_to(version);
+    }
+
+    /// Ends all watches, so that connections can be closed.
+    pub fn stop(&self) {
+        self.shared.stopping.send_replace(true);
     }
 
     /// Who the cluster is.
@@ -305,6 +313,13 @@ impl Shared {
             Some(disk) => disk.durable(),
             None => self.read().memory.version(),
         }
+    }
+
+    /// Resolves when the cluster is told to stop.
+    pub(crate) async fn stopped(&self) {
+        let mut stopping = self.stopping.subscribe();
+        // The sender lives as long as this, so waiting cannot fail.
+        let _ = stopping.wait_for(|stop| *stop).await;
     }
 
     /// Wakes whenever something of a resource may have changed.

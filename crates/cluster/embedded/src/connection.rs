@@ -166,6 +166,7 @@ pub async fn serve(server: Server, stop: impl Future<Output = ()>) {
         });
     }
     drop(listener);
+    cluster.stop();
     let _ = tokio::time::timeout(DRAIN_MAX, graceful.shutdown()).await;
     controllers.abort();
 }
