@@ -19,7 +19,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // cluster: Kubernetes, which has never heard of the engine
     ("kinds", &["model", "schema"]),
     ("gotypes", &["model", "json"]),
-    ("wire", &["model", "json", "yaml"]),
+    ("wire", &["model", "json", "yaml", "gotypes"]),
     ("access", &["model"]),
     ("admission", &["model"]),
     ("tables", &["model"]),
