@@ -212,10 +212,6 @@ impl Walk<'_> {
         }
         if let (Was::Fresh, Some(new)) = (before, new) {
             for (name, value) in new {
-                // Go prints null for a time that nobody set, so nobody comes to own it.
-                if value.is_null() {
-                    continue;
-                }
                 let before = match kind.zero_field(name) {
                     Zero::Absent => Was::Absent,
                     Zero::Struct => Was::Fresh,

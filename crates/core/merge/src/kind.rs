@@ -77,6 +77,14 @@ impl<'a> Kind<'a> {
         }
     }
 
+    fn is_time(self, name: &str) -> bool {
+        let field = match self {
+            Self::Object(Some(cursor)) | Self::Described(cursor, _) => cursor.field(name),
+            Self::Object(None) | Self::Deduced | Self::Opaque => None,
+        };
+        field.is_some_and(|f| f.node().format.as_deref() == Some("date-time"))
+    }
+
     /// What this place may hold.
     pub(crate) fn shape(self) -> Shape {
         let any = Shape {
@@ -217,6 +225,8 @@ impl<'a> Kind<'a> {
             Some(Value::Object(fields)) if fields.is_empty() => Zero::Struct,
             Some(value) if is_zero(value) => Zero::Value(value),
             None if node.required.iter().any(|r| r == name) => Zero::Value(&Value::Null),
+            // Go prints null for a time that nobody set, so nobody comes to own it.
+            None if self.is_time(name) => Zero::Value(&Value::Null),
             Some(_) | None => Zero::Absent,
         }
     }
