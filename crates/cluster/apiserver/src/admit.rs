@@ -20,12 +20,12 @@ pub(crate) fn mutate(
 ) -> Result<(), Stop> {
     let options = options(call, operation);
     let seed = entropy();
-    let managed = object.pointer("/metadata/managedFields").cloned();
     let mut warnings = {
         let review = review(call, operation, None, old, &options);
         admission::mutate(&review, object, call.state, &mut || suffix(seed))?
     };
     if call.state.has_webhooks() {
+        let managed = object.pointer("/metadata/managedFields").cloned();
         let before = object.clone();
         let review = review(call, operation, Some(&before), old, &options);
         let host = Lender {

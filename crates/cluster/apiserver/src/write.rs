@@ -437,7 +437,7 @@ fn wipe_system_fields(object: &mut Value) {
 
 // What an update cannot take away is carried over.
 fn keep_system_fields(new: &mut Value, old: &Value) {
-    let from = old.get("metadata").cloned().unwrap_or_default();
+    let from = old.get("metadata").unwrap_or(&Value::Null);
     let metadata = meta::metadata_mut(new);
     for field in [
         "creationTimestamp",
