@@ -267,7 +267,7 @@ fn page(call: &Call<'_>, options: &ListOptions, filter: &Filter) -> Result<Page,
     let from = after
         .as_ref()
         .map(|(ns, name): &(String, String)| (ns.as_str(), name.as_str()));
-    let gone = |_| expired_list(call, namespace);
+    let gone = |_| expired_list(call);
     if filter.is_open() {
         let page = memory
             .list_at(storage, namespace, at, from, limit)
@@ -326,7 +326,7 @@ fn passed(
     let from = Some((&*last.namespace, &*last.name));
     let rest = memory
         .list_at(&call.resource.storage, namespace, at, from, usize::MAX)
-        .map_err(|_| expired_list(call, namespace))?;
+        .map_err(|_| expired_list(call))?;
     Ok(total.saturating_sub(rest.items.len()))
 }
 
@@ -415,14 +415,13 @@ fn too_large(asked: u64, current: u64) -> ApiError {
 }
 
 // Says how to go on although the version is gone: with a token that reads the newest one.
-fn expired_list(call: &Call<'_>, namespace: Option<&str>) -> ApiError {
+fn expired_list(call: &Call<'_>) -> ApiError {
     let token = Token::parse(call.query.get("continue").unwrap_or("")).ok();
     let mut error = ApiError::new(410, Some(Reason::Expired), "");
     let Some(token) = token else {
         error.message = "The resourceVersion for the provided list is too old.".into();
         return error;
     };
-    let _ = namespace;
     error.message =
         "The provided continue parameter is too old to display a consistent list result. \
          You can start a new list without the continue parameter, or use the continue token in \
