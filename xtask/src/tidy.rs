@@ -16,6 +16,37 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("schema", &["model"]),
     ("expression", &["model", "schema"]),
     ("merge", &["model", "schema"]),
+    ("version", &[]),
+    ("pattern", &[]),
+    // render: files in, manifests out
+    ("gotemplate", &["model", "yaml", "json", "version"]),
+    (
+        "helm",
+        &["model", "yaml", "json", "gotemplate", "version", "pattern"],
+    ),
+    (
+        "kustomize",
+        &["model", "yaml", "json", "schema", "merge", "kinds", "helm"],
+    ),
+    ("jsonnet", &["model"]),
+    ("plugin", &["model"]),
+    (
+        "render",
+        &[
+            "model",
+            "yaml",
+            "json",
+            "pattern",
+            "helm",
+            "kustomize",
+            "jsonnet",
+            "plugin",
+        ],
+    ),
+    // adapters: the hands
+    ("files", &["model"]),
+    ("git", &["model", "version"]),
+    ("charts", &["model", "version"]),
     // cluster: Kubernetes, which has never heard of the engine
     ("kinds", &["model", "schema"]),
     ("gotypes", &["model", "json"]),
@@ -44,12 +75,35 @@ const LAYERS: &[(&str, &[&str])] = &[
             "store",
         ],
     ),
+    ("workloads", &["model", "apiserver"]),
+    ("kubelet", &["model"]),
     (
         "embedded",
-        &["model", "access", "admission", "apiserver", "pki", "store"],
+        &[
+            "model",
+            "access",
+            "admission",
+            "apiserver",
+            "workloads",
+            "kubelet",
+            "pki",
+            "store",
+        ],
     ),
     // surface
-    ("cli", &["model", "embedded"]),
+    (
+        "cli",
+        &[
+            "model",
+            "embedded",
+            "render",
+            "helm",
+            "kustomize",
+            "files",
+            "git",
+            "charts",
+        ],
+    ),
 ];
 
 /// What pure crates never use: they have no IO, no clock, no threads and no randomness.
@@ -60,6 +114,13 @@ const PURE: &[&str] = &[
     "schema",
     "expression",
     "merge",
+    "version",
+    "pattern",
+    "gotemplate",
+    "helm",
+    "kustomize",
+    "jsonnet",
+    "render",
     "kinds",
     "gotypes",
     "wire",
@@ -67,6 +128,7 @@ const PURE: &[&str] = &[
     "admission",
     "tables",
     "apiserver",
+    "workloads",
 ];
 const IMPURE: &[&str] = &[
     "tokio", "hyper", "rand", "futures", "tracing", "redb", "rustls",

@@ -1,0 +1,1 @@
+//! Charts from repositories and registries, with a cache.

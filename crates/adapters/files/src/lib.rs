@@ -1,0 +1,1 @@
+//! A directory of this machine as a tree of files.

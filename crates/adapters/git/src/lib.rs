@@ -1,0 +1,1 @@
+//! Repositories: which commit a name means, and the files of a commit.

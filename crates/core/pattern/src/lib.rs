@@ -1,0 +1,1 @@
+//! The pattern dialects of Argo CD's settings: globs of several kinds.

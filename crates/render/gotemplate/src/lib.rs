@@ -1,0 +1,1 @@
+//! Go's text/template with the functions that Helm charts use.

@@ -1,0 +1,1 @@
+//! Charts and values in, manifests out: what `helm template` prints, byte for byte.

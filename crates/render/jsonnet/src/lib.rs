@@ -1,0 +1,1 @@
+//! Jsonnet files in, objects out.

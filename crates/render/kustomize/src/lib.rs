@@ -1,0 +1,1 @@
+//! A kustomization in, manifests out: what `kustomize build` prints, byte for byte.

@@ -1,0 +1,1 @@
+//! Manifests from user-supplied commands: the only renderer that starts a process.

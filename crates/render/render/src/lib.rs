@@ -1,0 +1,1 @@
+//! Picks the renderer for a source and keeps the origin of every object.
