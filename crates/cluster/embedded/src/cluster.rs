@@ -36,6 +36,9 @@ pub struct Cluster {
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: RwLock<State>,
+    /// Writes take turns here before they take the lock: a task that waits costs nothing, a thread
+    /// that waits is one that answers nobody.
+    turn: tokio::sync::Mutex<()>,
     disk: Option<Disk>,
     identity: Identity,
     randomness: Randomness,
@@ -85,6 +88,7 @@ impl Cluster {
             shared: Arc::new(Shared {
                 durable: watch::Sender::new(memory.version()),
                 state: RwLock::new(State::new(memory, settings)),
+                turn: tokio::sync::Mutex::new(()),
                 disk,
                 identity,
                 randomness: Randomness::new(u64::from_le_bytes(secret)),
@@ -142,7 +146,7 @@ impl Cluster {
         let seed = self.shared.randomness.seed();
         let mut answers = Answers::new();
         for _ in 0..ROUNDS_MAX {
-            match self.attempt(&request, now, seed, &answers) {
+            match self.attempt(&request, now, seed, &answers).await {
                 Attempt::Done(reply, version) => {
                     if let Err(error) = self.shared.kept(version).await {
                         return Answer::new(self.clone(), Reply::Full(Response::error(&error)));
@@ -160,14 +164,25 @@ impl Cluster {
         )
     }
 
-    fn attempt(&self, request: &Request, now: Timestamp, seed: u64, answers: &Answers) -> Attempt {
+    async fn attempt(
+        &self,
+        request: &Request,
+        now: Timestamp,
+        seed: u64,
+        answers: &Answers,
+    ) -> Attempt {
+        let reads = matches!(request.method, Method::Get | Method::Head);
+        let _turn = match reads {
+            true => None,
+            false => Some(self.shared.turn.lock().await),
+        };
         let mut entropy = clock::stream(seed);
         let mut context = Context {
             now,
             entropy: &mut entropy,
             answers,
         };
-        if matches!(request.method, Method::Get | Method::Head) {
+        if reads {
             let state = self.shared.read();
             let version = state.memory.version();
             return match apiserver::handle(&state, request, &mut context) {
