@@ -172,9 +172,10 @@ impl Cluster {
         answers: &Answers,
     ) -> Attempt {
         let reads = matches!(request.method, Method::Get | Method::Head);
-        let _turn = match reads {
-            true => None,
-            false => Some(self.shared.turn.lock().await),
+        let _turn = if reads {
+            None
+        } else {
+            Some(self.shared.turn.lock().await)
         };
         let mut entropy = clock::stream(seed);
         let mut context = Context {
