@@ -66,7 +66,8 @@ fn parts(text: &str) -> Vec<Part> {
         if let Some(rest) = content.strip_prefix("---") {
             let rest = rest.trim();
             let before = &text[open.start..at];
-            if !(first && says_nothing(before)) && !only_directives(before) {
+            let unsaid = only_directives(before) || (first && says_nothing(before));
+            if !unsaid {
                 open.end = at;
                 parts.push(open);
             }

@@ -18,7 +18,7 @@ pub struct Spot {
 /// Where the fields of one document stand. Only useful together with the text it was read from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    marks: Vec<Mark>,
+    all: Vec<Mark>,
     // Keys that do not stand in the text as they are called: escaped, or numbers and the like.
     odd: Vec<(u32, String)>,
     root: u32,
@@ -48,13 +48,13 @@ pub(crate) struct Key<'a> {
 
 impl Marks {
     pub(crate) fn begin(&mut self, root: usize) {
-        self.marks.clear();
+        self.all.clear();
         self.odd.clear();
         self.root = root as u32;
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.marks.len()
+        self.all.len()
     }
 
     /// Opens the mark of a list entry; to be closed with [`Marks::close`].
@@ -66,30 +66,29 @@ impl Marks {
     /// Opens the mark of a field; to be closed with [`Marks::close`].
     pub(crate) fn field(&mut self, key: Key<'_>, value: usize) -> usize {
         if key.odd {
-            self.odd
-                .push((self.marks.len() as u32, key.name.to_owned()));
+            self.odd.push((self.all.len() as u32, key.name.to_owned()));
         }
         self.put(key.start as u32, key.end as u32, value as u32)
     }
 
     fn put(&mut self, key: u32, key_end: u32, value: u32) -> usize {
-        self.marks.push(Mark {
+        self.all.push(Mark {
             key,
             key_end,
             value,
             next: 0,
             merged: false,
         });
-        self.marks.len() - 1
+        self.all.len() - 1
     }
 
     pub(crate) fn close(&mut self, index: usize) {
-        self.marks[index].next = self.marks.len() as u32;
+        self.all[index].next = self.all.len() as u32;
     }
 
     /// Copies the marks of an anchored value behind all others, as children of the mark just opened.
     pub(crate) fn copy(&mut self, from: std::ops::Range<usize>, merged: bool) {
-        let shift = (self.marks.len() - from.start) as u32;
+        let shift = (self.all.len() - from.start) as u32;
         let odd: Vec<_> = self
             .odd
             .iter()
@@ -98,8 +97,8 @@ impl Marks {
             .collect();
         self.odd.extend(odd);
         for index in from {
-            let mark = self.marks[index];
-            self.marks.push(Mark {
+            let mark = self.all[index];
+            self.all.push(Mark {
                 next: mark.next + shift,
                 merged: mark.merged || merged,
                 ..mark
@@ -110,8 +109,8 @@ impl Marks {
     /// The offset of a key written earlier in a mapping whose marks begin at `first`.
     pub(crate) fn earlier(&self, text: &str, first: usize, name: &str) -> Option<usize> {
         let mut index = first;
-        while index < self.marks.len() {
-            let mark = self.marks[index];
+        while index < self.all.len() {
+            let mark = self.all[index];
             if !mark.merged && self.name(text, index) == Some(Cow::Borrowed(name)) {
                 return Some(mark.key as usize);
             }
@@ -129,7 +128,7 @@ impl Marks {
         }
         let by = by as u32;
         self.root += by;
-        for mark in &mut self.marks {
+        for mark in &mut self.all {
             mark.key += by;
             mark.key_end += by;
             mark.value += by;
@@ -171,7 +170,7 @@ impl Marks {
 
     /// JSON pointer and line of every field, sorted by pointer.
     pub fn lines(&self, text: &str) -> Vec<(String, usize)> {
-        let mut lines = Vec::with_capacity(self.marks.len());
+        let mut lines = Vec::with_capacity(self.all.len());
         let mut counter = Counter::new(text);
         self.collect(text, &mut counter, &mut lines);
         // Of a key that stands twice the last one counts.
@@ -188,9 +187,9 @@ impl Marks {
 
     fn collect(&self, text: &str, counter: &mut Counter<'_>, lines: &mut Vec<(String, usize)>) {
         // Ends of the open parents, with the length of their pointer and the entries seen so far.
-        let mut open: Vec<(u32, usize, usize)> = vec![(self.marks.len() as u32, 0, 0)];
+        let mut open: Vec<(u32, usize, usize)> = vec![(self.all.len() as u32, 0, 0)];
         let mut pointer = String::new();
-        for (index, mark) in self.marks.iter().enumerate() {
+        for (index, mark) in self.all.iter().enumerate() {
             while open.len() > 1 && open.last().is_some_and(|top| top.0 as usize <= index) {
                 open.pop();
             }
@@ -208,12 +207,12 @@ impl Marks {
     }
 
     fn find(&self, text: &str, pointer: &str) -> Option<Mark> {
-        let mut range = 0..self.marks.len();
+        let mut range = 0..self.all.len();
         let mut found = None;
         for part in pointer.strip_prefix('/')?.split('/') {
             let name = part.replace("~1", "/").replace("~0", "~");
             let index = self.child(text, range, &name)?;
-            let mark = self.marks[index];
+            let mark = self.all[index];
             range = index + 1..mark.next as usize;
             found = Some(mark);
         }
@@ -232,14 +231,14 @@ impl Marks {
                 found = Some(index);
             }
             position += 1;
-            index = self.marks[index].next as usize;
+            index = self.all[index].next as usize;
         }
         found
     }
 
     // What a field is called; entries of lists have no name.
     fn name<'a>(&'a self, text: &'a str, index: usize) -> Option<Cow<'a, str>> {
-        let mark = self.marks[index];
+        let mark = self.all[index];
         if let Ok(odd) = self
             .odd
             .binary_search_by_key(&(index as u32), |(at, _)| *at)
@@ -273,7 +272,7 @@ pub fn spot_at(text: &str, offset: usize) -> Spot {
     let before = &text[..end];
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     Spot {
-        line: before.bytes().filter(|b| *b == b'\n').count() + 1,
+        line: breaks(before) + 1,
         column: before[start..]
             .trim_start_matches('\u{feff}')
             .chars()
@@ -282,9 +281,13 @@ pub fn spot_at(text: &str, offset: usize) -> Spot {
     }
 }
 
+fn breaks(text: &str) -> usize {
+    text.bytes().filter(|b| *b == b'\n').count()
+}
+
 // Counts lines from one offset to the next; going back starts anew.
 struct Counter<'a> {
-    text: &'a [u8],
+    text: &'a str,
     at: usize,
     line: usize,
 }
@@ -292,7 +295,7 @@ struct Counter<'a> {
 impl<'a> Counter<'a> {
     fn new(text: &'a str) -> Self {
         Self {
-            text: text.as_bytes(),
+            text,
             at: 0,
             line: 1,
         }
@@ -300,7 +303,6 @@ impl<'a> Counter<'a> {
 
     fn line(&mut self, offset: usize) -> usize {
         let offset = offset.min(self.text.len());
-        let breaks = |part: &[u8]| part.iter().filter(|b| **b == b'\n').count();
         if offset < self.at {
             self.line -= breaks(&self.text[offset..self.at]);
         } else {
