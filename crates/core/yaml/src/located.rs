@@ -4,7 +4,7 @@
 //! anything is parsed: a broken document does not hide those behind it.
 
 use crate::load::{Loader, SIZE_MAX};
-use crate::marks::{Marks, Spot, spot_at};
+use crate::marks::{Marks, Spot, breaks, spot_at};
 use crate::{Stage, YamlError};
 use model::Value;
 
@@ -19,6 +19,13 @@ pub struct Located {
     pub line: usize,
     /// Where its fields stand; asked together with the text of the file.
     pub marks: Marks,
+}
+
+impl Located {
+    /// JSON pointer and line of every field, sorted by pointer.
+    pub fn lines(&self, text: &str) -> Vec<(String, usize)> {
+        self.marks.lines(text, self.line)
+    }
 }
 
 /// Reads every document of a file. Keys that stand twice in a mapping are an error that names both
@@ -140,7 +147,7 @@ fn read(text: &str, document: usize, part: &Part) -> Result<Located, YamlError> 
     let line = if value.is_null() {
         part.line
     } else {
-        spot_at(text, marks.root()).line
+        part.line + breaks(&text[part.start..marks.root()])
     };
     Ok(Located {
         value,

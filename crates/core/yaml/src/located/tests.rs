@@ -58,7 +58,6 @@ fn every_field_has_its_line() {
         "\nkind: A\nspec:\n  list:\n  - name: x\n    'a/b': 1\n  - 7\n  yes: {q: [1,\n    2]}\n";
     let one = parse_manifests(text).remove(0).unwrap();
     let lines: Vec<String> = one
-        .marks
         .lines(text)
         .into_iter()
         .map(|(pointer, line)| format!("{pointer} {line}"))
