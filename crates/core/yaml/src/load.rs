@@ -172,7 +172,13 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn node(&mut self, (event, span): Next<'a>) -> Result<Value, YamlError> {
+    // A fault that has no place of its own is where the innermost node around it begins.
+    fn node(&mut self, next: Next<'a>) -> Result<Value, YamlError> {
+        let span = next.1;
+        self.bare_node(next).map_err(|fault| placed(fault, span))
+    }
+
+    fn bare_node(&mut self, (event, span): Next<'a>) -> Result<Value, YamlError> {
         self.nodes += 1;
         let before = self.nodes;
         let marked = self.marked();
@@ -296,7 +302,7 @@ impl<'a> Loader<'a> {
                 continue;
             }
             let at = next.1;
-            let key = self.key(next)?;
+            let key = self.key(next).map_err(|fault| placed(fault, at))?;
             let next = self.event()?;
             let line = next.1.start.line();
             if let Key::Text { text, .. } = &key {
@@ -306,7 +312,7 @@ impl<'a> Loader<'a> {
             let value = self.node(next)?;
             self.close(mark);
             let Key::Text { text, shown } = key else {
-                return Err(null_key(&value));
+                return Err(placed(null_key(&value), at));
             };
             if let Some(lines) = &mut lines {
                 lines.insert(text.clone(), line);
@@ -459,6 +465,17 @@ impl Key {
 enum Meaning {
     Plain(Scalar),
     Binary(String),
+}
+
+fn placed(fault: YamlError, span: Span) -> YamlError {
+    if fault.line != 0 {
+        return fault;
+    }
+    YamlError {
+        line: span.start.line(),
+        column: span.start.col() + 1,
+        ..fault
+    }
 }
 
 fn start_of(span: Span) -> usize {

@@ -40,7 +40,9 @@ pub(crate) fn render(
             continue;
         }
         if has_ending(&file, "jsonnet") {
-            out.extend(jsonnet_file(tree, directory, &file, &options, source, context)?);
+            out.extend(jsonnet_file(
+                tree, directory, &file, &options, source, context,
+            )?);
             continue;
         }
         let content = text::decode(&file, &bytes)?;
@@ -134,8 +136,14 @@ impl<'a> Walk<'a> {
         let known = ["yaml", "yml", "json"].iter().any(|e| has_ending(path, e))
             || (has_ending(path, "jsonnet") && self.jsonnet);
         (known || self.options.disable_extension_filter)
-            && !self.exclude.as_ref().is_some_and(|glob| glob.matches(relative))
-            && self.include.as_ref().is_none_or(|glob| glob.matches(relative))
+            && !self
+                .exclude
+                .as_ref()
+                .is_some_and(|glob| glob.matches(relative))
+            && self
+                .include
+                .as_ref()
+                .is_none_or(|glob| glob.matches(relative))
     }
 }
 
@@ -153,7 +161,8 @@ fn glob(field: &str, pattern: &str) -> Result<Option<Glob>, RenderError> {
 }
 
 fn has_ending(path: &str, ending: &str) -> bool {
-    path.strip_suffix(ending).is_some_and(|rest| rest.ends_with('.'))
+    path.strip_suffix(ending)
+        .is_some_and(|rest| rest.ends_with('.'))
 }
 
 fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
@@ -168,7 +177,9 @@ fn too_much(max: u64) -> RenderError {
 }
 
 fn looks_like_manifest(text: &str) -> bool {
-    ["apiVersion:", "kind:", "metadata:"].iter().all(|word| text.contains(word))
+    ["apiVersion:", "kind:", "metadata:"]
+        .iter()
+        .all(|word| text.contains(word))
 }
 
 // A file that is no manifest at all is passed over, but not in silence.
@@ -203,8 +214,7 @@ fn yaml_file(file: &str, content: &str) -> Result<Vec<Manifest>, FileFault> {
 }
 
 fn json_file(file: &str, content: &str) -> Result<Vec<Manifest>, RenderError> {
-    let mut stream =
-        model_json::Deserializer::from_str(content).into_iter::<model::Value>();
+    let mut stream = serde_json::Deserializer::from_str(content).into_iter::<model::Value>();
     let first = match stream.next() {
         None => return Ok(Vec::new()),
         Some(Ok(value)) => value,
@@ -238,7 +248,7 @@ fn json_file(file: &str, content: &str) -> Result<Vec<Manifest>, RenderError> {
     Ok(out)
 }
 
-fn json_fault(file: &str, content: &str, fault: &model_json::Error) -> RenderError {
+fn json_fault(file: &str, content: &str, fault: &serde_json::Error) -> RenderError {
     let spot = Spot {
         line: fault.line().max(1),
         column: fault.column().max(1),

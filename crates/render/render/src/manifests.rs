@@ -145,16 +145,16 @@ pub(crate) fn fault_of(value: &Value) -> Option<(&'static str, String, String)> 
         ));
     };
     let exclude = "or exclude the file with `directory.exclude`";
-    for (field, pointer, example) in [
-        ("kind", "/kind", "kind: ConfigMap"),
-        ("apiVersion", "/apiVersion", "apiVersion: v1"),
+    for (field, shown, pointer, example) in [
+        ("kind", "Kind", "/kind", "kind: ConfigMap"),
+        ("apiVersion", "apiVersion", "/apiVersion", "apiVersion: v1"),
     ] {
         match map.get(field) {
             Some(Value::String(text)) if !text.is_empty() => {}
             None | Some(Value::Null | Value::String(_)) => {
                 return Some((
                     pointer,
-                    format!("Object '{}' is missing", capital(field)),
+                    format!("Object '{shown}' is missing"),
                     format!("add it, as in `{example}`, {exclude}"),
                 ));
             }
@@ -213,12 +213,4 @@ fn name_fault(map: &model::Map<String, Value>) -> Option<(&'static str, String, 
         "`metadata.name` is missing".into(),
         "add `name:` below `metadata:`".into(),
     ))
-}
-
-fn capital(word: &str) -> String {
-    let mut chars = word.chars();
-    match chars.next() {
-        Some(first) => first.to_uppercase().chain(chars).collect(),
-        None => String::new(),
-    }
 }

@@ -7,7 +7,7 @@ use model::{Map, SourceTree, Value};
 
 /// The source with the overrides of its directory merged in. What says where the files are cannot
 /// be overridden.
-pub fn apply(
+pub(crate) fn apply(
     tree: &SourceTree,
     directory: &str,
     source: &Source,

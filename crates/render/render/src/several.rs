@@ -42,10 +42,15 @@ fn key_of(object: &Value, namespace: &str) -> Option<ResourceKey> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
     let version = text("/apiVersion")?;
     Some(ResourceKey {
-        group: version.split_once('/').map_or("", |(group, _)| group).into(),
+        group: version
+            .split_once('/')
+            .map_or("", |(group, _)| group)
+            .into(),
         kind: text("/kind")?.into(),
         namespace: text("/metadata/namespace").unwrap_or(namespace).into(),
-        name: text("/metadata/name").filter(|name| !name.is_empty())?.into(),
+        name: text("/metadata/name")
+            .filter(|name| !name.is_empty())?
+            .into(),
     })
 }
 
@@ -58,7 +63,12 @@ fn repeated(key: &ResourceKey, places: &[usize], manifests: &[Manifest]) -> Find
         let origin = &manifests[*index].origin;
         Evidence {
             source: origin.file.clone(),
-            says: format!("document {} is {} `{}`", origin.document + 1, key.kind, key.name),
+            says: format!(
+                "document {} is {} `{}`",
+                origin.document + 1,
+                key.kind,
+                key.name
+            ),
             place: Some(Place {
                 file: origin.file.clone(),
                 line: origin.line,

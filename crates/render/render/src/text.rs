@@ -70,9 +70,11 @@ pub(crate) fn syntax(path: &str, text: &str, fault: &YamlError) -> RenderError {
     if let Some(at) = template_in(text, line_text, fault.line) {
         return at.error(path, text);
     }
+    let indent = line_text.len() - line_text.trim_start().len();
+    let tab = line_text[..indent].find('\t');
     let spot = Spot {
         line: fault.line.max(1),
-        column: fault.column.max(1),
+        column: tab.map_or(fault.column.max(1), |at| at + 1),
     };
     RenderError::Syntax {
         place: place_of(path, text, spot),
