@@ -29,7 +29,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &["model", "yaml", "json", "schema", "merge", "kinds", "helm"],
     ),
     ("jsonnet", &["model"]),
-    ("plugin", &["model"]),
+    ("plugin", &["model", "pattern"]),
     (
         "render",
         &[
