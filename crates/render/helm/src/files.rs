@@ -4,6 +4,7 @@ use crate::chart::Chart;
 use crate::{Flavour, gopath};
 use base64::Engine as _;
 use gotemplate::{Element, Entries, List, Map, Method, Named, Type, Value};
+use pattern::Glob;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -75,7 +76,7 @@ impl Files {
     }
 
     fn glob(&self, pattern: &str) -> Value {
-        let matcher = pattern::Glob::new(pattern, &['/']).or_else(|_| pattern::Glob::new("**", &[]));
+        let matcher = Glob::separated(pattern, &['/']).or_else(|_| Glob::free("**"));
         let matches = |name: &str| matcher.as_ref().is_ok_and(|glob| glob.matches(name));
         let found = self.files.iter().filter(|(name, _)| matches(name));
         let files = found.map(|(name, data)| (name.clone(), data.clone())).collect();

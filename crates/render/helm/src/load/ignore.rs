@@ -1,6 +1,6 @@
 //! `.helmignore`: Go's `filepath.Match` line by line, with Helm's own idea of `!`.
 
-use crate::gopath::{self, Malformed};
+use pattern::Glob;
 
 /// The rules of a `.helmignore`, in order.
 #[derive(Clone, Debug, Default)]
@@ -10,7 +10,7 @@ pub(crate) struct Rules {
 
 #[derive(Clone, Debug)]
 struct Rule {
-    pattern: String,
+    pattern: Glob,
     scope: Scope,
     negate: bool,
     only_directories: bool,
@@ -69,7 +69,10 @@ impl Rules {
         if line.contains("**") {
             return Err("double-star (**) syntax is not supported".into());
         }
-        gopath::matches(line, "abc").map_err(|Malformed| "syntax error in pattern".to_owned())?;
+        let compile = |text: &str| {
+            Glob::path(text).map_err(|_| "syntax error in pattern".to_owned())
+        };
+        compile(line)?;
         let negate = line.starts_with('!');
         let rule = line.strip_prefix('!').unwrap_or(line);
         let only_directories = rule.ends_with('/');
@@ -80,7 +83,7 @@ impl Rules {
             None => (rule, Scope::Name),
         };
         self.rules.push(Rule {
-            pattern: pattern.to_owned(),
+            pattern: compile(pattern)?,
             scope,
             negate,
             only_directories,
@@ -95,7 +98,7 @@ impl Rule {
             Scope::Path => path,
             Scope::Name => path.rsplit('/').next().unwrap_or(path),
         };
-        gopath::matches(&self.pattern, subject) == Ok(true)
+        self.pattern.matches(subject)
     }
 }
 
