@@ -78,9 +78,9 @@ impl Ticker {
         let ahead = (at.micros() - self.now().micros()).max(0) as u64;
         match self.kind {
             Clock::Real => Some(Duration::from_micros(ahead)),
-            Clock::Scaled(factor) => {
-                Some(Duration::from_micros(ahead.div_ceil(u64::from(factor.max(1)))))
-            }
+            Clock::Scaled(factor) => Some(Duration::from_micros(
+                ahead.div_ceil(u64::from(factor.max(1))),
+            )),
             Clock::Virtual(_) => None,
         }
     }

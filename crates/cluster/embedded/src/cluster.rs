@@ -2,9 +2,9 @@
 
 use crate::answer::Answer;
 use crate::clock::{self, Clock, Randomness, Ticker};
-use crate::kubelet::Kubelet;
 use crate::error::StartError;
 use crate::identity::Identity;
+use crate::kubelet::Kubelet;
 use crate::webhook;
 use admission::webhook::Answers;
 use apiserver::{Context, Method, Reply, Request, Response, Settings, State, Step};
@@ -204,7 +204,13 @@ impl Cluster {
         )
     }
 
-    pub(crate) fn attempt(&self, request: &Request, now: Timestamp, seed: u64, answers: &Answers) -> Attempt {
+    pub(crate) fn attempt(
+        &self,
+        request: &Request,
+        now: Timestamp,
+        seed: u64,
+        answers: &Answers,
+    ) -> Attempt {
         let mut entropy = clock::stream(seed);
         let mut context = Context {
             now,
@@ -322,6 +328,11 @@ impl Shared {
                 return Err(ApiError::internal("the cluster is shutting down"));
             }
         }
+    }
+
+    /// Where the random numbers of one request start from.
+    pub(crate) fn seed(&self) -> u64 {
+        self.randomness.seed()
     }
 
     pub(crate) fn durable(&self) -> u64 {

@@ -13,8 +13,8 @@ const AGENT: &str = "kubelet";
 /// What the kubelet knows of its Pods.
 #[derive(Debug, Default)]
 pub(crate) struct Kubelet {
-    /// By namespace and name.
-    lives: HashMap<(String, String), Life>,
+    /// By namespace and name, with the uid of the Pod.
+    lives: HashMap<(String, String), (String, Life)>,
     addresses: Mutex<Addresses>,
 }
 
@@ -71,14 +71,19 @@ impl Cluster {
             return Vec::new();
         };
         let node = meta::text_at(&pod, "/spec/nodeName").to_owned();
-        let exists = desk.index().node(&node).is_some_and(workloads::NodeFacts::exists);
+        let exists = desk
+            .index()
+            .node(&node)
+            .is_some_and(workloads::NodeFacts::exists);
         if !exists {
             return Vec::new();
         }
         let Kubelet { lives, addresses } = &mut *kubelet;
-        let life = lives
+        let uid = meta::uid(&pod).to_owned();
+        let (known, life) = lives
             .entry(place)
-            .or_insert_with(|| Life::resume(&pod, now));
+            .or_insert_with(|| (uid.clone(), Life::resume(&pod, now)));
+        *known = uid;
         let sight = Sight {
             state: &state,
             addresses,
@@ -96,10 +101,10 @@ impl Cluster {
 
 impl Kubelet {
     fn forget(&mut self, place: &(String, String)) {
-        if let Some(life) = self.lives.remove(place) {
+        if let Some((uid, _)) = self.lives.remove(place) {
             let addresses = self.addresses.get_mut();
             let addresses = addresses.unwrap_or_else(PoisonError::into_inner);
-            addresses.release(life.uid());
+            addresses.release(&uid);
         }
     }
 }

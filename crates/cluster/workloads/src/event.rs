@@ -104,7 +104,12 @@ fn counted(
         "reportingInstance": if host.is_null() { "".into() } else { host },
         "involvedObject": involved,
     });
-    create(agent, format!("/api/v1/namespaces/{namespace}/events"), &body).forget()
+    create(
+        agent,
+        format!("/api/v1/namespaces/{namespace}/events"),
+        &body,
+    )
+    .forget()
 }
 
 /// An event of the scheduler about a Pod. Said again within six minutes it becomes a series.
@@ -140,7 +145,12 @@ pub(crate) fn scheduling(
         "reportingComponent": note.component, "reportingInstance": "default-scheduler-sandbox",
         "involvedObject": involved,
     });
-    create(SCHEDULER, format!("/api/v1/namespaces/{namespace}/events"), &body).forget()
+    create(
+        SCHEDULER,
+        format!("/api/v1/namespaces/{namespace}/events"),
+        &body,
+    )
+    .forget()
 }
 
 fn key_of<'a>(involved: &'a Value, note: Note<'a>) -> EventKey<'a> {

@@ -7,9 +7,9 @@ mod pod;
 
 pub(crate) use event::EventKey;
 pub use node::NodeFacts;
-pub use pod::PodFacts;
 pub(crate) use node::Resources;
 pub(crate) use pod::Phase;
+pub use pod::PodFacts;
 
 use model::{LabelSelector, Map, Value, meta};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -107,7 +107,11 @@ impl Index {
     }
 
     /// The Services that select a Pod with these labels.
-    pub(crate) fn services_of(&self, namespace: &str, labels: &Map<String, Value>) -> Vec<Arc<str>> {
+    pub(crate) fn services_of(
+        &self,
+        namespace: &str,
+        labels: &Map<String, Value>,
+    ) -> Vec<Arc<str>> {
         let Some(space) = self.spaces.get(namespace) else {
             return Vec::new();
         };
@@ -183,7 +187,8 @@ impl Index {
 
     // Keeps what nodes hold in step with a Pod.
     fn place(&mut self, before: Option<&PodFacts>, after: Option<&PodFacts>) {
-        let seat = |pod: Option<&PodFacts>| pod.filter(|p| p.takes_room()).and_then(|p| p.node.clone());
+        let seat =
+            |pod: Option<&PodFacts>| pod.filter(|p| p.takes_room()).and_then(|p| p.node.clone());
         if seat(before) == seat(after) {
             return;
         }
@@ -279,7 +284,9 @@ impl Index {
         match new {
             Some(set) => {
                 if !space.sets.contains_key(name) {
-                    space.sets.insert(name.clone(), crate::object::selector(set));
+                    space
+                        .sets
+                        .insert(name.clone(), crate::object::selector(set));
                 }
             }
             None => {

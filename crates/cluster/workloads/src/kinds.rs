@@ -33,10 +33,16 @@ pub(crate) fn refused(view: &View<'_>, item: &Item, refusal: &Refusal) -> Reacti
     let (namespace, name) = (&*item.namespace, &*item.name);
     match item.kind {
         Kind::Deployment => deployment::refused(view, namespace, name, refusal),
-        Kind::ReplicaSet => replica_set::refused(view, &replica_set::SETS, namespace, name, refusal),
-        Kind::ReplicationController => {
-            replica_set::refused(view, &replica_set::CONTROLLERS_OF_OLD, namespace, name, refusal)
+        Kind::ReplicaSet => {
+            replica_set::refused(view, &replica_set::SETS, namespace, name, refusal)
         }
+        Kind::ReplicationController => replica_set::refused(
+            view,
+            &replica_set::CONTROLLERS_OF_OLD,
+            namespace,
+            name,
+            refusal,
+        ),
         _ => Reaction::default(),
     }
 }

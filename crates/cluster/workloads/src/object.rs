@@ -242,6 +242,9 @@ mod tests {
         let hash = safe_hash(&json!({"a": 1}), 0);
         assert!((6..=10).contains(&hash.len()), "{hash}");
         assert_ne!(hash, safe_hash(&json!({"a": 1}), 1));
-        assert!(hash.chars().all(|c| "bcdfghjklmnpqrstvwxz2456789".contains(c)));
+        assert!(
+            hash.chars()
+                .all(|c| "bcdfghjklmnpqrstvwxz2456789".contains(c))
+        );
     }
 }

@@ -148,7 +148,10 @@ impl Desk {
             }
             self.wake(Item::new(kind, pod.namespace.clone(), owner.name.clone()));
             let deployment = self.index.deployment_of(&pod.namespace, &owner.name);
-            if let Some(name) = deployment.cloned().filter(|_| after.is_none_or(PodFacts::is_over)) {
+            if let Some(name) = deployment
+                .cloned()
+                .filter(|_| after.is_none_or(PodFacts::is_over))
+            {
                 self.wake(Item::new(Kind::Deployment, pod.namespace.clone(), name));
             }
         }
@@ -166,7 +169,11 @@ impl Desk {
             (Some(a), Some(b)) => a.labels == b.labels,
             _ => false,
         };
-        for pod in [before, after].into_iter().skip(usize::from(same)).flatten() {
+        for pod in [before, after]
+            .into_iter()
+            .skip(usize::from(same))
+            .flatten()
+        {
             for name in self.index.services_of(&pod.namespace, &pod.labels) {
                 self.wake(Item::new(Kind::Service, pod.namespace.clone(), name));
             }
@@ -217,7 +224,10 @@ impl Desk {
 
     fn wake_claim_of(&mut self, volume: &Value) {
         let text = |pointer: &str| meta::text_at(volume, pointer);
-        let (namespace, name) = (text("/spec/claimRef/namespace"), text("/spec/claimRef/name"));
+        let (namespace, name) = (
+            text("/spec/claimRef/namespace"),
+            text("/spec/claimRef/name"),
+        );
         self.index.learn_volume(meta::name(volume), namespace, name);
         if !name.is_empty() {
             self.wake(Item::new(Kind::Claim, namespace, name));

@@ -54,7 +54,11 @@ impl EventKey<'_> {
         let text = |pointer: &str| meta::text_at(event, pointer);
         let timed = !text("/eventTime").is_empty();
         EventKey {
-            version: if timed { text("/involvedObject/resourceVersion") } else { "" },
+            version: if timed {
+                text("/involvedObject/resourceVersion")
+            } else {
+                ""
+            },
             uid: text("/involvedObject/uid"),
             field_path: text("/involvedObject/fieldPath"),
             component: text("/reportingComponent"),
@@ -82,7 +86,9 @@ impl Events {
         let digest = EventKey::read(event).digest();
         let series = count(event, "/series/count");
         let last = ["/series/lastObservedTime", "/lastTimestamp", "/eventTime"];
-        let last = last.iter().find_map(|at| Timestamp::parse(meta::text_at(event, at)));
+        let last = last
+            .iter()
+            .find_map(|at| Timestamp::parse(meta::text_at(event, at)));
         let known = Known {
             namespace: namespace.clone(),
             name: name.clone(),

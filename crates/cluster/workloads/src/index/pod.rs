@@ -83,7 +83,10 @@ impl PodFacts {
             ready: ready.map(|c| {
                 Timestamp::parse(meta::text_at(c, "/lastTransitionTime")).unwrap_or_default()
             }),
-            restarts: statuses.map(|s| count(s, "/restartCount")).max().unwrap_or(0),
+            restarts: statuses
+                .map(|s| count(s, "/restartCount"))
+                .max()
+                .unwrap_or(0),
             deletion_cost: cost.and_then(|c| c.parse().ok()).unwrap_or(0),
             node: (!node.is_empty()).then(|| node.into()),
             requests: Resources::of_pod(pod),
@@ -109,7 +112,9 @@ impl PodFacts {
 
     /// Whether it has all of these labels.
     pub(crate) fn has_labels(&self, labels: &Map<String, Value>) -> bool {
-        labels.iter().all(|(key, value)| self.labels.get(key) == Some(value))
+        labels
+            .iter()
+            .all(|(key, value)| self.labels.get(key) == Some(value))
     }
 
     /// Whether it came to its end.
@@ -130,13 +135,16 @@ impl PodFacts {
     /// Since when it has been ready for long enough; in the future when it is ready but not for
     /// long enough yet.
     pub(crate) fn available(&self, min_ready_seconds: i64) -> Option<Timestamp> {
-        self.ready.map(|since| since.plus_seconds(min_ready_seconds))
+        self.ready
+            .map(|since| since.plus_seconds(min_ready_seconds))
     }
 }
 
 // A digest of the annotations that say how a Pod is to behave.
 fn scripts(pod: &Value) -> u64 {
-    let annotations = pod.pointer("/metadata/annotations").and_then(Value::as_object);
+    let annotations = pod
+        .pointer("/metadata/annotations")
+        .and_then(Value::as_object);
     let ours = annotations.into_iter().flatten();
     ours.filter(|(key, _)| key.starts_with("sandbox.tiphys.dev/"))
         .map(|(_, value)| crate::object::digest(value))

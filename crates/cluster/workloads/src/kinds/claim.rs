@@ -34,7 +34,11 @@ pub(super) fn step(view: &View<'_>, namespace: &str, name: &str) -> Reaction {
     if meta::deletion_timestamp(&claim).is_some() {
         let used = users(view, &claim).next().is_some();
         if !used {
-            reaction.acts.extend(unprotect(CLAIM.path(namespace, name), &claim, CLAIM_PROTECTION));
+            reaction.acts.extend(unprotect(
+                CLAIM.path(namespace, name),
+                &claim,
+                CLAIM_PROTECTION,
+            ));
         }
         return reaction;
     }
@@ -104,7 +108,14 @@ fn seek(view: &View<'_>, claim: &Value, reaction: &mut Reaction) {
             }
             Some(_) => {
                 let message = format!("volume {named:?} already bound to a different claim.");
-                tell(view, claim, Grade::Warning, "FailedBinding", &message, reaction);
+                tell(
+                    view,
+                    claim,
+                    Grade::Warning,
+                    "FailedBinding",
+                    &message,
+                    reaction,
+                );
             }
             None => {}
         }
@@ -146,7 +157,9 @@ fn missing_default(view: &View<'_>, claim: &Value) -> Option<String> {
     defaults.retain(|c| meta::annotation(c, DEFAULT_CLASS) == Some("true"));
     defaults.sort_by(|a, b| {
         let key = |v: &Value| meta::text(v, "creationTimestamp").to_owned();
-        key(b).cmp(&key(a)).then_with(|| meta::name(a).cmp(meta::name(b)))
+        key(b)
+            .cmp(&key(a))
+            .then_with(|| meta::name(a).cmp(meta::name(b)))
     });
     defaults.first().map(|c| meta::name(c).to_owned())
 }
@@ -173,7 +186,10 @@ fn wait(view: &View<'_>, claim: &Value, reaction: &mut Reaction) {
     let first = "waiting for first consumer to be created before binding".to_owned();
     let (reason, message) = match waiting.as_slice() {
         [] => ("WaitForFirstConsumer", first),
-        [one] => ("WaitForPodScheduled", format!("waiting for pod {one} to be scheduled")),
+        [one] => (
+            "WaitForPodScheduled",
+            format!("waiting for pod {one} to be scheduled"),
+        ),
         many => (
             "WaitForPodScheduled",
             format!("waiting for pods {} to be scheduled", many.join(",")),
@@ -204,7 +220,10 @@ fn tell(
 fn is_free(volume: &Value) -> bool {
     volume.pointer("/spec/claimRef").is_none()
         && meta::deletion_timestamp(volume).is_none()
-        && matches!(meta::text_at(volume, "/status/phase"), "Available" | "" | "Pending")
+        && matches!(
+            meta::text_at(volume, "/status/phase"),
+            "Available" | "" | "Pending"
+        )
 }
 
 /// The volumes that would do for a claim, the smallest first.
@@ -217,7 +236,9 @@ pub(crate) fn candidates(view: &View<'_>, claim: &Value) -> Vec<Value> {
     let size = |v: Option<&Value>| v.and_then(Quantity::from_json).map_or(0, Quantity::value);
     let wanted = size(claim.pointer("/spec/resources/requests/storage"));
     let selector = match claim.pointer("/spec/selector") {
-        Some(spec) => LabelSelector::from_spec(Some(spec)).unwrap_or_else(|_| LabelSelector::nothing()),
+        Some(spec) => {
+            LabelSelector::from_spec(Some(spec)).unwrap_or_else(|_| LabelSelector::nothing())
+        }
         None => LabelSelector::everything(),
     };
     let mut fit = view.list(VOLUMES, None);
@@ -231,7 +252,12 @@ pub(crate) fn candidates(view: &View<'_>, claim: &Value) -> Vec<Value> {
             && size(v.pointer("/spec/capacity/storage")) >= wanted
             && selector.matches_object(v)
     });
-    fit.sort_by_key(|v| (size(v.pointer("/spec/capacity/storage")), meta::name(v).to_owned()));
+    fit.sort_by_key(|v| {
+        (
+            size(v.pointer("/spec/capacity/storage")),
+            meta::name(v).to_owned(),
+        )
+    });
     fit
 }
 
@@ -272,7 +298,11 @@ fn bind(volume: &Value, claim: &Value, reaction: &mut Reaction) {
 fn settle(volume: &Value, claim: &Value, reaction: &mut Reaction) {
     if meta::text_at(volume, "/status/phase") != "Bound" {
         let path = VOLUME.status("", meta::name(volume));
-        reaction.push(patch(CONTROLLERS, path, &json!({"status": {"phase": "Bound"}})));
+        reaction.push(patch(
+            CONTROLLERS,
+            path,
+            &json!({"status": {"phase": "Bound"}}),
+        ));
     }
     let status = json!({
         "phase": "Bound", "accessModes": volume.pointer("/spec/accessModes"),
@@ -291,12 +321,26 @@ fn provision(view: &View<'_>, claim: &Value, reaction: &mut Reaction) {
     let name = meta::text_at(claim, "/spec/storageClassName");
     if name.is_empty() {
         let message = "no persistent volumes available for this claim and no storage class is set";
-        tell(view, claim, Grade::Normal, "FailedBinding", message, reaction);
+        tell(
+            view,
+            claim,
+            Grade::Normal,
+            "FailedBinding",
+            message,
+            reaction,
+        );
         return;
     }
     let Some(class) = class_of(view, claim) else {
         let message = format!("storageclass.storage.k8s.io {name:?} not found");
-        tell(view, claim, Grade::Warning, "ProvisioningFailed", &message, reaction);
+        tell(
+            view,
+            claim,
+            Grade::Warning,
+            "ProvisioningFailed",
+            &message,
+            reaction,
+        );
         return;
     };
     let provisioner = meta::text_at(&class, "/provisioner");
@@ -311,7 +355,14 @@ fn provision(view: &View<'_>, claim: &Value, reaction: &mut Reaction) {
         "Waiting for a volume to be created either by the external provisioner '{provisioner}' or manually by the system \
          administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered."
     );
-    tell(view, claim, Grade::Normal, "ExternalProvisioning", &message, reaction);
+    tell(
+        view,
+        claim,
+        Grade::Normal,
+        "ExternalProvisioning",
+        &message,
+        reaction,
+    );
     let absent = meta::annotation(&class, "sandbox.tiphys.dev/provisioner") == Some("absent");
     if provisioner != NO_PROVISIONER && !absent {
         make(view, claim, &class, reaction);
@@ -355,7 +406,10 @@ fn make(view: &View<'_>, claim: &Value, class: &Value, reaction: &mut Reaction) 
             "matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}],
         }]}});
     }
-    let done = note("ProvisioningSucceeded", &format!("Successfully provisioned volume {name}"));
+    let done = note(
+        "ProvisioningSucceeded",
+        &format!("Successfully provisioned volume {name}"),
+    );
     let act = create(CONTROLLERS, VOLUME.collection(""), &volume).forget();
     reaction.push(act.and_then(done));
 }
@@ -370,7 +424,9 @@ pub(super) fn volume(view: &View<'_>, name: &str) -> Reaction {
     let phase = text("/status/phase");
     if meta::deletion_timestamp(&volume).is_some() {
         if phase != "Bound" {
-            reaction.acts.extend(unprotect(VOLUME.path("", name), &volume, VOLUME_PROTECTION));
+            reaction
+                .acts
+                .extend(unprotect(VOLUME.path("", name), &volume, VOLUME_PROTECTION));
         }
         return reaction;
     }
@@ -385,7 +441,11 @@ pub(super) fn volume(view: &View<'_>, name: &str) -> Reaction {
         say("Available");
         return reaction;
     }
-    let claim = view.get(CLAIMS, text("/spec/claimRef/namespace"), text("/spec/claimRef/name"));
+    let claim = view.get(
+        CLAIMS,
+        text("/spec/claimRef/namespace"),
+        text("/spec/claimRef/name"),
+    );
     if claim.is_some_and(|c| meta::uid(&c) == uid) {
         return reaction;
     }

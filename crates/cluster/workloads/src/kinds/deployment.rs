@@ -63,12 +63,7 @@ pub(super) fn step(view: &View<'_>, namespace: &str, name: &str) -> Reaction {
 }
 
 /// Hears that a ReplicaSet could not be made.
-pub(super) fn refused(
-    view: &View<'_>,
-    namespace: &str,
-    name: &str,
-    refusal: &Refusal,
-) -> Reaction {
+pub(super) fn refused(view: &View<'_>, namespace: &str, name: &str, refusal: &Refusal) -> Reaction {
     let Some(deployment) = view.get(DEPLOYMENTS, namespace, name) else {
         return Reaction::default();
     };
@@ -83,7 +78,10 @@ pub(super) fn refused(
         return look.reaction;
     }
     let set = look.new_name();
-    let message = format!("Failed to create new replica set {set:?}: {}", refusal.message);
+    let message = format!(
+        "Failed to create new replica set {set:?}: {}",
+        refusal.message
+    );
     look.draft
         .set_progress(view, "False", "ReplicaSetCreateError", &message);
     let note = Note {
@@ -223,7 +221,9 @@ impl<'a> Look<'a> {
             status::judge(self, &totals);
         }
         status::availability(self, &totals);
-        let wanted = self.draft.status(&totals, meta::generation(self.deployment));
+        let wanted = self
+            .draft
+            .status(&totals, meta::generation(self.deployment));
         let revision = self.draft.revision.take();
         let same = self.deployment.get("status") == Some(&wanted);
         if same && revision.is_none() {
@@ -234,7 +234,10 @@ impl<'a> Look<'a> {
         if let Some(revision) = revision {
             body["metadata"] = json!({"annotations": {REVISION: revision}});
         }
-        let at = DEPLOYMENT.status(meta::namespace(self.deployment), meta::name(self.deployment));
+        let at = DEPLOYMENT.status(
+            meta::namespace(self.deployment),
+            meta::name(self.deployment),
+        );
         self.reaction.push(patch(CONTROLLERS, at, &body));
         self.look_again();
     }

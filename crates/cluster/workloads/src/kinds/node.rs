@@ -118,9 +118,21 @@ fn introduce(view: &View<'_>, node: &Value, reaction: &mut Reaction) {
         })
     };
     let fine = [
-        ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-        ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-        ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+        (
+            "MemoryPressure",
+            "KubeletHasSufficientMemory",
+            "kubelet has sufficient memory available",
+        ),
+        (
+            "DiskPressure",
+            "KubeletHasNoDiskPressure",
+            "kubelet has no disk pressure",
+        ),
+        (
+            "PIDPressure",
+            "KubeletHasSufficientPID",
+            "kubelet has sufficient PID available",
+        ),
     ];
     let mut list = conditions(node);
     list.extend(fine.map(|(kind, reason, message)| said(kind, "False", reason, message)));
@@ -155,7 +167,10 @@ fn introduce(view: &View<'_>, node: &Value, reaction: &mut Reaction) {
         component: "node-controller",
         grade: Grade::Normal,
         reason: "RegisteredNode",
-        message: &format!("Node {0} event: Registered Node {0} in Controller", meta::name(node)),
+        message: &format!(
+            "Node {0} event: Registered Node {0} in Controller",
+            meta::name(node)
+        ),
     };
     reaction.push(about(view, &NODE, node, note));
 }
@@ -163,7 +178,11 @@ fn introduce(view: &View<'_>, node: &Value, reaction: &mut Reaction) {
 /// The address of a node: one of its own in 172.18.0.0/16.
 pub(crate) fn address(name: &str) -> String {
     let digest = crate::object::digest(&name.into());
-    format!("172.18.{}.{}", (digest >> 8) & 0xff, (digest & 0xff).clamp(2, 254))
+    format!(
+        "172.18.{}.{}",
+        (digest >> 8) & 0xff,
+        (digest & 0xff).clamp(2, 254)
+    )
 }
 
 // Taints that follow from what the node is: cordoned, not ready.
@@ -174,7 +193,9 @@ fn taint(view: &View<'_>, node: &Value, reaction: &mut Reaction) {
     let mut taints: Vec<Value> = meta::entries(node, "/spec/taints").cloned().collect();
     let before = taints.clone();
     let set = |taints: &mut Vec<Value>, key: &str, wanted: bool| {
-        let has = taints.iter().any(|t| t["key"] == key && t["effect"] == "NoSchedule");
+        let has = taints
+            .iter()
+            .any(|t| t["key"] == key && t["effect"] == "NoSchedule");
         if wanted && !has {
             let mut taint = json!({"key": key, "effect": "NoSchedule"});
             if key == CORDONED {
@@ -200,7 +221,11 @@ fn taint(view: &View<'_>, node: &Value, reaction: &mut Reaction) {
         taints.into()
     };
     let path = NODE.path("", meta::name(node));
-    reaction.push(patch(CONTROLLERS, path, &json!({"spec": {"taints": taints}})));
+    reaction.push(patch(
+        CONTROLLERS,
+        path,
+        &json!({"spec": {"taints": taints}}),
+    ));
 }
 
 // The Pods of a node that is gone go, too.

@@ -52,7 +52,13 @@ pub(crate) fn step(view: &View<'_>, flavour: &Flavour, namespace: &str, name: &s
     let have = active.len() as i64;
     // Whatever is made or deleted brings us back here; then the status is written.
     if !going && have < wanted {
-        grow(view, flavour, &set, (wanted - have).min(BURST_MAX), &mut reaction);
+        grow(
+            view,
+            flavour,
+            &set,
+            (wanted - have).min(BURST_MAX),
+            &mut reaction,
+        );
         return reaction;
     }
     if !going && have > wanted {
@@ -66,9 +72,9 @@ pub(crate) fn step(view: &View<'_>, flavour: &Flavour, namespace: &str, name: &s
 
 fn selector_of(set: &Value) -> LabelSelector {
     let spec = set.pointer("/spec/selector");
-    let plain = spec.and_then(Value::as_object).filter(|map| {
-        !map.contains_key("matchLabels") && !map.contains_key("matchExpressions")
-    });
+    let plain = spec
+        .and_then(Value::as_object)
+        .filter(|map| !map.contains_key("matchLabels") && !map.contains_key("matchExpressions"));
     match plain {
         Some(labels) => LabelSelector::from_spec(Some(&json!({"matchLabels": labels})))
             .unwrap_or_else(|_| LabelSelector::nothing()),
@@ -90,14 +96,19 @@ fn claim(
         let path = POD.path(&pod.namespace, &pod.name);
         reaction.push(patch(CONTROLLERS, path, &body).forget());
     }
-    let equal = set.pointer("/spec/selector/matchLabels").or_else(|| set.pointer("/spec/selector"));
+    let equal = set
+        .pointer("/spec/selector/matchLabels")
+        .or_else(|| set.pointer("/spec/selector"));
     let Some(labels) = equal.and_then(Value::as_object).filter(|l| !l.is_empty()) else {
         return;
     };
-    let orphans = view.index.pods_with(meta::namespace(set), labels).into_iter();
-    for pod in orphans.filter(|p| {
-        p.owner.is_none() && p.is_active() && selector.matches(Some(&p.labels))
-    }) {
+    let orphans = view
+        .index
+        .pods_with(meta::namespace(set), labels)
+        .into_iter();
+    for pod in
+        orphans.filter(|p| p.owner.is_none() && p.is_active() && selector.matches(Some(&p.labels)))
+    {
         let owner = flavour.kind.controller_ref(set);
         let body = json!({"metadata": {"uid": &*pod.uid, "ownerReferences": [owner]}});
         let path = POD.path(&pod.namespace, &pod.name);
@@ -115,7 +126,13 @@ fn grow(view: &View<'_>, flavour: &Flavour, set: &Value, by: i64, reaction: &mut
     };
     let pod = pod_of_template(template, flavour.kind.controller_ref(set));
     for n in 0..by {
-        let act = pods::make(view, (&flavour.kind, set), flavour.component, pod.clone(), n);
+        let act = pods::make(
+            view,
+            (&flavour.kind, set),
+            flavour.component,
+            pod.clone(),
+            n,
+        );
         reaction.push(act);
     }
 }
@@ -171,7 +188,14 @@ pub(crate) fn refused(
     ));
     let owned = view.pods_of(meta::uid(&set));
     let active: Vec<&PodFacts> = owned.iter().copied().filter(|p| p.is_active()).collect();
-    report(view, flavour, &set, (&active, &owned), Some(why), &mut reaction);
+    report(
+        view,
+        flavour,
+        &set,
+        (&active, &owned),
+        Some(why),
+        &mut reaction,
+    );
     reaction
 }
 

@@ -25,7 +25,9 @@ pub(super) fn step(view: &View<'_>, namespace: &str, name: &str) -> Reaction {
     let text = |pointer: &str| meta::text_at(&pod, pointer);
     let ours = matches!(text("/spec/schedulerName"), "" | "default-scheduler");
     let over = matches!(text("/status/phase"), "Succeeded" | "Failed");
-    let gated = meta::entries(&pod, "/spec/schedulingGates").next().is_some();
+    let gated = meta::entries(&pod, "/spec/schedulingGates")
+        .next()
+        .is_some();
     let going = meta::deletion_timestamp(&pod).is_some();
     if !ours || over || gated || going || !text("/spec/nodeName").is_empty() {
         return reaction;
@@ -94,7 +96,9 @@ fn choose<'a>(fits: &[&'a NodeFacts]) -> Option<&'a NodeFacts> {
             + share("memory", node.used.get("memory"))
             + share("pods", node.pods.len() as i64)
     };
-    fits.iter().copied().min_by_key(|n| (load(n), n.name.clone()))
+    fits.iter()
+        .copied()
+        .min_by_key(|n| (load(n), n.name.clone()))
 }
 
 fn explain(total: usize, found: &[Vec<Obstacle>]) -> String {
@@ -112,7 +116,9 @@ fn explain(total: usize, found: &[Vec<Obstacle>]) -> String {
         preemption.push(format!("{n} No preemption victims found for incoming pod"));
     }
     if hopeless > 0 {
-        preemption.push(format!("{hopeless} Preemption is not helpful for scheduling"));
+        preemption.push(format!(
+            "{hopeless} Preemption is not helpful for scheduling"
+        ));
     }
     let mut reasons: Vec<String> = reasons.iter().map(|(r, n)| format!("{n} {r}")).collect();
     reasons.sort();

@@ -98,7 +98,8 @@ impl Look<'_> {
     }
 
     fn latest_old(&self) -> Option<usize> {
-        self.old().max_by_key(|i| (self.sets[*i].created, Reverse(*i)))
+        self.old()
+            .max_by_key(|i| (self.sets[*i].created, Reverse(*i)))
     }
 
     // Whether the new set has all Pods, available.
@@ -163,9 +164,9 @@ impl Look<'_> {
             return -set.replicas;
         }
         let most = wanted + self.max_surge();
-        let before = set.maximum.unwrap_or_else(|| {
-            crate::object::count(self.deployment, "/status/replicas")
-        });
+        let before = set
+            .maximum
+            .unwrap_or_else(|| crate::object::count(self.deployment, "/status/replicas"));
         if before == 0 {
             return 0;
         }

@@ -116,7 +116,10 @@ impl Look<'_> {
             let path = REPLICA_SET.path(meta::namespace(self.deployment), &set.name);
             self.reaction.push(patch(CONTROLLERS, path, &body));
         }
-        let revision = notes.get(REVISION).and_then(Value::as_str).map(str::to_owned);
+        let revision = notes
+            .get(REVISION)
+            .and_then(Value::as_str)
+            .map(str::to_owned);
         let revision = revision.or_else(|| meta::annotation(&set.object, REVISION).map(Into::into));
         let name = set.name.clone();
         self.want_revision(revision);
@@ -169,13 +172,19 @@ impl Look<'_> {
         let deployment = self.deployment;
         let newest = self.sets.iter().map(|s| s.revision).max().unwrap_or(0);
         let size = self.room_for_new(0);
-        let mut template = deployment.pointer("/spec/template").cloned().unwrap_or_default();
+        let mut template = deployment
+            .pointer("/spec/template")
+            .cloned()
+            .unwrap_or_default();
         let labels = meta::metadata_mut(&mut template)
             .entry("labels")
             .or_insert_with(|| json!({}));
         labels[HASH] = hash.as_str().into();
         let labels = labels.clone();
-        let mut selector = deployment.pointer("/spec/selector").cloned().unwrap_or_default();
+        let mut selector = deployment
+            .pointer("/spec/selector")
+            .cloned()
+            .unwrap_or_default();
         selector["matchLabels"][HASH] = hash.as_str().into();
         let mut notes = self.notes_for(None, newest + 1);
         notes.insert(DESIRED.into(), self.replicas().to_string().into());

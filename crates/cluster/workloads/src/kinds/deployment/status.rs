@@ -177,7 +177,10 @@ pub(super) fn judge(look: &mut Look<'_>, totals: &Totals) {
     let new = look.new;
     let mut order: Vec<usize> = new.into_iter().collect();
     order.extend(look.old());
-    let failure = order.into_iter().find_map(|i| look.sets[i].failure()).cloned();
+    let failure = order
+        .into_iter()
+        .find_map(|i| look.sets[i].failure())
+        .cloned();
     match failure {
         Some(failure) => {
             let text = |field: &str| meta::text_at(&failure, field).to_owned();
@@ -185,7 +188,10 @@ pub(super) fn judge(look: &mut Look<'_>, totals: &Totals) {
             look.draft
                 .set(look.view, ["ReplicaFailure", &status, &reason, &message]);
         }
-        None => look.draft.conditions.retain(|c| c["type"] != "ReplicaFailure"),
+        None => look
+            .draft
+            .conditions
+            .retain(|c| c["type"] != "ReplicaFailure"),
     }
 }
 

@@ -109,8 +109,9 @@ pub(crate) fn matches_node(pod: &Value, node: &NodeFacts) -> bool {
 
 /// Whether one of the terms of a node selector accepts a node.
 pub(crate) fn matches_terms(selector: &Value, node: &NodeFacts) -> bool {
-    let fields: Map<String, Value> =
-        [("metadata.name".to_owned(), Value::from(&*node.name))].into_iter().collect();
+    let fields: Map<String, Value> = [("metadata.name".to_owned(), Value::from(&*node.name))]
+        .into_iter()
+        .collect();
     meta::entries(selector, "/nodeSelectorTerms").any(|term| {
         let mut some = false;
         let mut holds = |list: &str, facts: &Map<String, Value>| {
@@ -126,7 +127,9 @@ pub(crate) fn matches_terms(selector: &Value, node: &NodeFacts) -> bool {
 
 fn matches_expression(expression: &Value, facts: &Map<String, Value>) -> bool {
     let operator = meta::text_at(expression, "/operator");
-    let value = facts.get(meta::text_at(expression, "/key")).and_then(Value::as_str);
+    let value = facts
+        .get(meta::text_at(expression, "/key"))
+        .and_then(Value::as_str);
     let mut values = meta::entries(expression, "/values").filter_map(Value::as_str);
     match operator {
         "In" => value.is_some_and(|v| values.any(|w| w == v)),
@@ -171,6 +174,5 @@ fn room(ask: &Ask<'_>, node: &NodeFacts) -> Vec<Obstacle> {
 
 /// The selector of a term of an affinity.
 pub(super) fn term_selector(term: &Value) -> LabelSelector {
-    LabelSelector::from_spec(term.get("labelSelector"))
-        .unwrap_or_else(|_| LabelSelector::nothing())
+    LabelSelector::from_spec(term.get("labelSelector")).unwrap_or_else(|_| LabelSelector::nothing())
 }
