@@ -11,6 +11,7 @@
 //! | an instant after 2021 | `<time>` |
 //! | an address of a Pod, of a Service | `<ip>` |
 //! | `in 12ms`, how long a pull took | `in <time>` |
+//! | `(combined from similar events): ` before an event's message | nothing |
 
 use crate::facts::{Fact, items, text};
 use serde_json::Value;
@@ -119,8 +120,36 @@ impl Names {
                 text = text.replace(from.as_str(), to);
             }
         }
+        if text.contains(COMBINED) {
+            text = text.replace(COMBINED, "");
+        }
+        if text.contains(" is forbidden: ") {
+            text = refused_name(&text);
+        }
         pieces(&text)
     }
+}
+
+/// What an event recorder puts before the message when there were many like it.
+const COMBINED: &str = "(combined from similar events): ";
+/// What names are made of.
+const RANDOM: &str = "bcdfghjklmnpqrstvwxz2456789";
+
+// A name that was drawn for a Pod that was then refused was never seen elsewhere:
+// `pods "web-x7k2p" is forbidden`.
+fn refused_name(text: &str) -> String {
+    let Some((before, rest)) = text.split_once("pods \\\"") else {
+        return text.to_owned();
+    };
+    let Some((name, after)) = rest.split_once("\\\" is forbidden") else {
+        return text.to_owned();
+    };
+    let Some((start, drawn)) = name.rsplit_once('-') else {
+        return text.to_owned();
+    };
+    let random = drawn.len() == 5 && drawn.chars().all(|c| RANDOM.contains(c));
+    let shown = if random { "<id>" } else { drawn };
+    format!("{before}pods \\\"{start}-{shown}\\\" is forbidden{after}")
 }
 
 // Replaces what is told by its form alone.
@@ -241,6 +270,11 @@ mod tests {
             &names,
             "pulled in 12ms (15ms including",
             "pulled in <time> (<time> including",
+        );
+        check(
+            &names,
+            r#""(combined from similar events): Error: pods \"web-x7k2p\" is forbidden: quota""#,
+            r#""Error: pods \"web-<id>\" is forbidden: quota""#,
         );
         check(&names, "back-off 10s restarting", "back-off 10s restarting");
     }
