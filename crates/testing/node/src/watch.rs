@@ -87,7 +87,7 @@ async fn watch(
             }
             Ok(WatchEvent::Error(_)) | Err(_) => return false,
         };
-        *version = meta::resource_version(&object).to_owned();
+        meta::resource_version(&object).clone_into(version);
         let item = if gone {
             News::Gone(resource, object)
         } else {
