@@ -8,7 +8,7 @@ mod pod;
 pub(crate) use event::EventKey;
 pub use node::NodeFacts;
 pub(crate) use node::Resources;
-pub(crate) use pod::Phase;
+pub(crate) use pod::{Owner, Phase, TRACKING};
 pub use pod::PodFacts;
 
 use model::{LabelSelector, Map, Value, meta};

@@ -1,8 +1,13 @@
 //! The controllers, one file per kind.
 
+mod address;
+mod budget;
 pub(crate) mod claim;
+mod cron_job;
 mod deployment;
 pub(crate) mod node;
+mod endpoints;
+mod job;
 mod pods;
 mod replica_set;
 mod scheduler;
@@ -20,6 +25,12 @@ pub(crate) fn step(view: &View<'_>, item: &Item) -> Reaction {
         Kind::ReplicationController => {
             replica_set::step(view, &replica_set::CONTROLLERS_OF_OLD, namespace, name)
         }
+        Kind::Job => job::step(view, namespace, name),
+        Kind::CronJob => cron_job::step(view, namespace, name),
+        Kind::Service => endpoints::step(view, namespace, name),
+        Kind::LoadBalancer => address::service(view, namespace, name),
+        Kind::Ingress => address::ingress(view, namespace, name),
+        Kind::Budget => budget::step(view, namespace, name),
         Kind::Claim => claim::step(view, namespace, name),
         Kind::Volume => claim::volume(view, name),
         Kind::Schedule => scheduler::step(view, namespace, name),
@@ -43,6 +54,8 @@ pub(crate) fn refused(view: &View<'_>, item: &Item, refusal: &Refusal) -> Reacti
             name,
             refusal,
         ),
+        Kind::Job => job::refused(view, namespace, name, refusal),
+        Kind::CronJob => cron_job::refused(view, namespace, name, refusal),
         _ => Reaction::default(),
     }
 }

@@ -5,6 +5,9 @@ use crate::object::{condition, controller, count};
 use model::{Map, Timestamp, Value, meta};
 use std::sync::Arc;
 
+/// The finalizer of Pods that a Job has not counted yet.
+pub(crate) const TRACKING: &str = "batch.kubernetes.io/job-tracking";
+
 /// How far a Pod is. Ordered as deletion prefers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
@@ -38,6 +41,8 @@ pub struct PodFacts {
     pub(crate) requests: Resources,
     pub(crate) address: Arc<str>,
     pub(crate) claims: Vec<Arc<str>>,
+    /// Whether a Job still has to count it.
+    pub(crate) tracked: bool,
     /// Whether others have a say in whether it is ready.
     pub(crate) gated: bool,
     /// Changes when there is something new for the scheduler or the kubelet.
@@ -96,6 +101,7 @@ impl PodFacts {
                 .filter(|name| !name.is_empty())
                 .map(Arc::from)
                 .collect(),
+            tracked: meta::finalizers(pod).any(|f| f == TRACKING),
             gated: meta::entries(pod, "/spec/readinessGates").next().is_some(),
             business: (
                 meta::generation(pod),
