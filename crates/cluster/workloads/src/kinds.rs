@@ -1,16 +1,20 @@
 //! The controllers, one file per kind.
 
 mod address;
+mod autoscaler;
 mod budget;
 pub(crate) mod claim;
 mod cron_job;
+mod daemon_set;
 mod deployment;
-pub(crate) mod node;
 mod endpoints;
 mod job;
+pub(crate) mod node;
 mod pods;
 mod replica_set;
+mod revision;
 mod scheduler;
+mod stateful_set;
 
 use crate::act::{Reaction, Refusal};
 use crate::item::{Item, Kind};
@@ -33,9 +37,13 @@ pub(crate) fn step(view: &View<'_>, item: &Item) -> Reaction {
         Kind::Budget => budget::step(view, namespace, name),
         Kind::Claim => claim::step(view, namespace, name),
         Kind::Volume => claim::volume(view, name),
+        Kind::StatefulSet => stateful_set::step(view, namespace, name),
+        Kind::DaemonSet => daemon_set::step(view, namespace, name),
+        Kind::Autoscaler => autoscaler::step(view, namespace, name),
         Kind::Schedule => scheduler::step(view, namespace, name),
         Kind::Node => node::step(view, name),
-        _ => Reaction::default(),
+        // The kubelet looks at Pods that have a node.
+        Kind::Pod => Reaction::default(),
     }
 }
 
@@ -56,6 +64,8 @@ pub(crate) fn refused(view: &View<'_>, item: &Item, refusal: &Refusal) -> Reacti
         ),
         Kind::Job => job::refused(view, namespace, name, refusal),
         Kind::CronJob => cron_job::refused(view, namespace, name, refusal),
+        Kind::StatefulSet => stateful_set::refused(view, namespace, name, refusal),
+        Kind::DaemonSet => daemon_set::refused(view, namespace, name, refusal),
         _ => Reaction::default(),
     }
 }

@@ -29,6 +29,8 @@ pub struct PodFacts {
     pub uid: Arc<str>,
     /// The node it is bound to.
     pub node: Option<Arc<str>>,
+    /// The node it was made for, as a DaemonSet's is.
+    pub(crate) wants_node: Option<Arc<str>>,
     pub(crate) owner: Option<Owner>,
     pub(crate) labels: Map<String, Value>,
     pub(crate) created: Timestamp,
@@ -74,6 +76,7 @@ impl PodFacts {
             namespace: namespace.clone(),
             name: name.clone(),
             uid: meta::uid(pod).into(),
+            wants_node: wanted_node(pod).map(Arc::from),
             owner,
             labels: meta::labels(pod).cloned().unwrap_or_default(),
             created: meta::creation_timestamp(pod).unwrap_or_default(),
@@ -155,4 +158,11 @@ fn scripts(pod: &Value) -> u64 {
     ours.filter(|(key, _)| key.starts_with("sandbox.tiphys.dev/"))
         .map(|(_, value)| crate::object::digest(value))
         .fold(0, |sum, one| sum.wrapping_mul(31).wrapping_add(one))
+}
+
+// The node that a Pod's affinity names.
+fn wanted_node(pod: &Value) -> Option<&str> {
+    let at = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields/0";
+    let field = pod.pointer(at)?;
+    (field["key"] == "metadata.name").then(|| meta::text_at(field, "/values/0"))
 }

@@ -21,7 +21,9 @@ pub(super) fn service(view: &View<'_>, namespace: &str, name: &str) -> Reaction 
     let wants = meta::text_at(&service, "/spec/type") == "LoadBalancer"
         && service.pointer("/spec/loadBalancerClass").is_none()
         && meta::deletion_timestamp(&service).is_none();
-    let has = meta::entries(&service, "/status/loadBalancer/ingress").next().is_some();
+    let has = meta::entries(&service, "/status/loadBalancer/ingress")
+        .next()
+        .is_some();
     if wants && !has && !is_pending(&service) {
         let tell = |reason: &str, message: &str| {
             let note = Note {
@@ -51,7 +53,9 @@ pub(super) fn ingress(view: &View<'_>, namespace: &str, name: &str) -> Reaction 
     let Some(ingress) = view.get(INGRESSES, namespace, name) else {
         return reaction;
     };
-    let has = meta::entries(&ingress, "/status/loadBalancer/ingress").next().is_some();
+    let has = meta::entries(&ingress, "/status/loadBalancer/ingress")
+        .next()
+        .is_some();
     // An Ingress is served by the class it names; the sandbox serves classes that exist.
     let class = meta::text_at(&ingress, "/spec/ingressClassName");
     let served = view.exists("networking.k8s.io/ingressclasses", "", class);
@@ -79,5 +83,10 @@ fn address(object: &Value) -> String {
         return asked.to_owned();
     }
     let n = digest(&meta::uid(object).into());
-    format!("198.{}.{}.{}", 18 + (n >> 16 & 1), n >> 8 & 0xff, (n & 0xff).clamp(1, 254))
+    format!(
+        "198.{}.{}.{}",
+        18 + (n >> 16 & 1),
+        n >> 8 & 0xff,
+        (n & 0xff).clamp(1, 254)
+    )
 }

@@ -33,8 +33,15 @@ pub(super) fn step(view: &View<'_>, namespace: &str, name: &str) -> Reaction {
         }
     }
     let (expected, desired) = wanted(view, &budget, &pods);
-    let healthy = pods.iter().filter(|p| p.ready.is_some() && !p.deleting).count() as i64;
-    let allowed = if expected <= 0 { 0 } else { (healthy - desired).max(0) };
+    let healthy = pods
+        .iter()
+        .filter(|p| p.ready.is_some() && !p.deleting)
+        .count() as i64;
+    let allowed = if expected <= 0 {
+        0
+    } else {
+        (healthy - desired).max(0)
+    };
     let mut status = json!({
         "currentHealthy": healthy, "desiredHealthy": desired, "disruptionsAllowed": allowed,
         "expectedPods": expected, "observedGeneration": meta::generation(&budget),
@@ -69,7 +76,10 @@ fn wanted(view: &View<'_>, budget: &Value, pods: &[&PodFacts]) -> (i64, i64) {
     let least = budget.pointer("/spec/minAvailable");
     if let Some(most) = budget.pointer("/spec/maxUnavailable") {
         let expected = scale(view, pods);
-        return (expected, (expected - scaled(Some(most), expected, true)).max(0));
+        return (
+            expected,
+            (expected - scaled(Some(most), expected, true)).max(0),
+        );
     }
     match least {
         Some(Value::Number(n)) => (pods.len() as i64, n.as_i64().unwrap_or(0)),

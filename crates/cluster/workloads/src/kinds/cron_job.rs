@@ -44,7 +44,14 @@ pub(super) fn refused(view: &View<'_>, namespace: &str, name: &str, why: &Refusa
     }
     if let Some(cron) = view.get(CRON_JOBS, namespace, name) {
         let message = format!("Error creating job: {}", why.message);
-        tell(view, &cron, Grade::Warning, "FailedCreate", &message, &mut reaction);
+        tell(
+            view,
+            &cron,
+            Grade::Warning,
+            "FailedCreate",
+            &message,
+            &mut reaction,
+        );
     }
     reaction
 }
@@ -71,7 +78,13 @@ fn is_over(job: &Value) -> bool {
 }
 
 // Takes note of what finished, and removes old Jobs.
-fn tidy(view: &View<'_>, cron: &Value, jobs: &[Value], status: &mut Value, reaction: &mut Reaction) {
+fn tidy(
+    view: &View<'_>,
+    cron: &Value,
+    jobs: &[Value],
+    status: &mut Value,
+    reaction: &mut Reaction,
+) {
     let listed: Vec<String> = meta::entries(cron, "/status/active")
         .map(|r| meta::text_at(r, "/uid").to_owned())
         .collect();
@@ -79,9 +92,20 @@ fn tidy(view: &View<'_>, cron: &Value, jobs: &[Value], status: &mut Value, react
         if !listed.iter().any(|uid| uid == meta::uid(job)) {
             continue;
         }
-        let word = if is_condition_true(job, "Complete") { "Complete" } else { "Failed" };
+        let word = if is_condition_true(job, "Complete") {
+            "Complete"
+        } else {
+            "Failed"
+        };
         let message = format!("Saw completed job: {}, condition: {word}", meta::name(job));
-        tell(view, cron, Grade::Normal, "SawCompletedJob", &message, reaction);
+        tell(
+            view,
+            cron,
+            Grade::Normal,
+            "SawCompletedJob",
+            &message,
+            reaction,
+        );
         if word == "Complete" {
             let at = meta::text_at(job, "/status/completionTime");
             let newest = meta::text_at(status, "/lastSuccessfulTime") < at;
@@ -100,7 +124,10 @@ fn tidy(view: &View<'_>, cron: &Value, jobs: &[Value], status: &mut Value, react
     }
     let active: Vec<Value> = jobs.iter().filter(|j| !is_over(j)).map(reference).collect();
     set_active(status, active);
-    for (kind, field) in [("Complete", "successfulJobsHistoryLimit"), ("Failed", "failedJobsHistoryLimit")] {
+    for (kind, field) in [
+        ("Complete", "successfulJobsHistoryLimit"),
+        ("Failed", "failedJobsHistoryLimit"),
+    ] {
         let default = if kind == "Complete" { 3 } else { 1 };
         let limit = number(cron, &format!("/spec/{field}")).unwrap_or(default);
         let mut old: Vec<&Value> = jobs.iter().filter(|j| is_condition_true(j, kind)).collect();
@@ -116,7 +143,14 @@ fn remove(view: &View<'_>, cron: &Value, job: &Value, reaction: &mut Reaction) {
     let path = JOB.path(meta::namespace(job), meta::name(job));
     reaction.push(delete_all(CONTROLLERS, path, meta::uid(job)));
     let message = format!("Deleted job {}", meta::name(job));
-    tell(view, cron, Grade::Normal, "SuccessfulDelete", &message, reaction);
+    tell(
+        view,
+        cron,
+        Grade::Normal,
+        "SuccessfulDelete",
+        &message,
+        reaction,
+    );
 }
 
 fn reference(job: &Value) -> Value {
@@ -151,7 +185,14 @@ fn run(view: &View<'_>, cron: &Value, jobs: &[Value], status: &mut Value, reacti
         Ok(schedule) => schedule,
         Err(why) => {
             let message = format!("unparseable schedule: {text} : {why}");
-            tell(view, cron, Grade::Warning, "UnparseableSchedule", &message, reaction);
+            tell(
+                view,
+                cron,
+                Grade::Warning,
+                "UnparseableSchedule",
+                &message,
+                reaction,
+            );
             return;
         }
     };
@@ -169,8 +210,17 @@ fn run(view: &View<'_>, cron: &Value, jobs: &[Value], status: &mut Value, reacti
         return;
     };
     if missed > MISSED_MAX {
-        let message = format!("too many missed start times: {missed}. Set or decrease .spec.startingDeadlineSeconds or check clock skew");
-        tell(view, cron, Grade::Warning, "TooManyMissedTimes", &message, reaction);
+        let message = format!(
+            "too many missed start times: {missed}. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+        );
+        tell(
+            view,
+            cron,
+            Grade::Warning,
+            "TooManyMissedTimes",
+            &message,
+            reaction,
+        );
     }
     let active: Vec<&Value> = jobs.iter().filter(|j| !is_over(j)).collect();
     let name = format!("{}-{}", meta::name(cron), due.seconds() / 60);
@@ -181,7 +231,14 @@ fn run(view: &View<'_>, cron: &Value, jobs: &[Value], status: &mut Value, reacti
     match meta::text_at(cron, "/spec/concurrencyPolicy") {
         "Forbid" if !active.is_empty() => {
             let message = "Not starting job because prior execution is running and concurrency policy is Forbid";
-            tell(view, cron, Grade::Normal, "JobAlreadyActive", message, reaction);
+            tell(
+                view,
+                cron,
+                Grade::Normal,
+                "JobAlreadyActive",
+                message,
+                reaction,
+            );
             return;
         }
         "Replace" => {
@@ -211,13 +268,17 @@ fn last_due(schedule: &Schedule, since: Timestamp, now: Timestamp) -> (Option<Ti
 }
 
 fn start(view: &View<'_>, cron: &Value, name: &str, due: Timestamp, reaction: &mut Reaction) {
-    let template = cron.pointer("/spec/jobTemplate").cloned().unwrap_or_default();
+    let template = cron
+        .pointer("/spec/jobTemplate")
+        .cloned()
+        .unwrap_or_default();
     let mut metadata = json!({
         "name": name, "ownerReferences": [CRON_JOB.controller_ref(cron)],
         "annotations": template.pointer("/metadata/annotations").cloned().unwrap_or_else(|| json!({})),
         "labels": template.pointer("/metadata/labels").cloned().unwrap_or_else(|| json!({})),
     });
-    metadata["annotations"]["batch.kubernetes.io/cronjob-scheduled-timestamp"] = due.rfc3339().into();
+    metadata["annotations"]["batch.kubernetes.io/cronjob-scheduled-timestamp"] =
+        due.rfc3339().into();
     let body = json!({
         "apiVersion": "batch/v1", "kind": "Job", "metadata": metadata,
         "spec": template.get("spec"),

@@ -29,7 +29,8 @@ pub(super) fn step(view: &View<'_>, namespace: &str, name: &str) -> Reaction {
     let Some(service) = view.get(SERVICES, namespace, name) else {
         // What is left of it goes with it; Endpoints have no owner.
         if let Some(left) = view.get(ENDPOINTS, namespace, name)
-            && meta::label(&left, "endpoints.kubernetes.io/managed-by") == Some("endpoint-controller")
+            && meta::label(&left, "endpoints.kubernetes.io/managed-by")
+                == Some("endpoint-controller")
         {
             let path = ENDPOINTS_TYPE.path(namespace, name);
             reaction.push(delete(CONTROLLERS, path, meta::uid(&left)));
@@ -51,13 +52,20 @@ pub(super) fn step(view: &View<'_>, namespace: &str, name: &str) -> Reaction {
     reaction
 }
 
-fn endpoints<'a>(view: &View<'a>, service: &Value, selector: &Map<String, Value>) -> Vec<Endpoint<'a>> {
+fn endpoints<'a>(
+    view: &View<'a>,
+    service: &Value,
+    selector: &Map<String, Value>,
+) -> Vec<Endpoint<'a>> {
     let publish = flag(service, "/spec/publishNotReadyAddresses");
     let named = meta::entries(service, "/spec/ports").any(|p| p["targetPort"].is_string());
     let headless = service.pointer("/spec/clusterIP") == Some(&json!("None"));
     let pods = view.index.pods_with(meta::namespace(service), selector);
     let mut found = Vec::new();
-    for pod in pods.into_iter().filter(|p| !p.address.is_empty() && !p.is_over()) {
+    for pod in pods
+        .into_iter()
+        .filter(|p| !p.address.is_empty() && !p.is_over())
+    {
         let serving = pod.ready.is_some();
         let whole = (named || headless)
             .then(|| view.get(PODS, &pod.namespace, &pod.name))
@@ -65,13 +73,21 @@ fn endpoints<'a>(view: &View<'a>, service: &Value, selector: &Map<String, Value>
         let Some(ports) = ports(service, whole.as_ref()) else {
             continue;
         };
-        let subdomain = whole.as_ref().map_or("", |p| meta::text_at(p, "/spec/subdomain"));
-        let hostname = whole.as_ref().map_or("", |p| meta::text_at(p, "/spec/hostname"));
+        let subdomain = whole
+            .as_ref()
+            .map_or("", |p| meta::text_at(p, "/spec/subdomain"));
+        let hostname = whole
+            .as_ref()
+            .map_or("", |p| meta::text_at(p, "/spec/hostname"));
         found.push(Endpoint {
             pod,
             ready: publish || (serving && !pod.deleting),
             serving,
-            hostname: if subdomain == meta::name(service) { hostname.into() } else { String::new() },
+            hostname: if subdomain == meta::name(service) {
+                hostname.into()
+            } else {
+                String::new()
+            },
             ports,
         });
     }
@@ -82,10 +98,15 @@ fn endpoints<'a>(view: &View<'a>, service: &Value, selector: &Map<String, Value>
 fn ports(service: &Value, pod: Option<&Value>) -> Option<Vec<Value>> {
     let mut found = Vec::new();
     for port in meta::entries(service, "/spec/ports") {
-        let protocol = port.get("protocol").and_then(Value::as_str).unwrap_or("TCP");
+        let protocol = port
+            .get("protocol")
+            .and_then(Value::as_str)
+            .unwrap_or("TCP");
         let target = match port.get("targetPort") {
             Some(Value::String(name)) => {
-                let containers = pod.into_iter().flat_map(|p| meta::entries(p, "/spec/containers"));
+                let containers = pod
+                    .into_iter()
+                    .flat_map(|p| meta::entries(p, "/spec/containers"));
                 let mut all = containers.flat_map(|c| meta::entries(c, "/ports"));
                 let fits = |p: &&Value| {
                     p["name"] == name.as_str()
@@ -132,7 +153,11 @@ fn slices(view: &View<'_>, service: &Value, found: &[Endpoint<'_>], reaction: &m
     for group in groups.values() {
         for chunk in group.chunks(SLICE_MAX) {
             let ports = &chunk[0].ports;
-            let ports = if ports.is_empty() { Value::Null } else { ports.clone().into() };
+            let ports = if ports.is_empty() {
+                Value::Null
+            } else {
+                ports.clone().into()
+            };
             wanted.push((ports, chunk.iter().map(|e| entry(e)).collect()));
         }
     }
@@ -148,7 +173,14 @@ fn slices(view: &View<'_>, service: &Value, found: &[Endpoint<'_>], reaction: &m
             .position(|s| s.get("ports").unwrap_or(&Value::Null) == &ports)
             .or_else(|| (!existing.is_empty()).then_some(0));
         match same {
-            Some(i) => update_slice(view, service, &existing.remove(i), ports, endpoints, reaction),
+            Some(i) => update_slice(
+                view,
+                service,
+                &existing.remove(i),
+                ports,
+                endpoints,
+                reaction,
+            ),
             None => create_slice(view, service, ports, endpoints, reaction),
         }
     }
@@ -179,12 +211,25 @@ fn entry(endpoint: &Endpoint<'_>) -> Value {
 fn slice_labels(service: &Value) -> Map<String, Value> {
     let mut labels = labels(service);
     labels.insert(MANAGED.into(), MANAGER.into());
-    labels.insert("kubernetes.io/service-name".into(), meta::name(service).into());
+    labels.insert(
+        "kubernetes.io/service-name".into(),
+        meta::name(service).into(),
+    );
     labels
 }
 
-fn create_slice(view: &View<'_>, service: &Value, ports: Value, endpoints: Vec<Value>, reaction: &mut Reaction) {
-    let endpoints = if endpoints.is_empty() { Value::Null } else { endpoints.into() };
+fn create_slice(
+    view: &View<'_>,
+    service: &Value,
+    ports: Value,
+    endpoints: Vec<Value>,
+    reaction: &mut Reaction,
+) {
+    let endpoints = if endpoints.is_empty() {
+        Value::Null
+    } else {
+        endpoints.into()
+    };
     let body = json!({
         "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
         "metadata": {
@@ -213,8 +258,13 @@ fn update_slice(
 ) {
     let labels = slice_labels(service);
     let is = |field: &str| slice.get(field).cloned().unwrap_or(Value::Null);
-    let endpoints = if endpoints.is_empty() { Value::Null } else { endpoints.into() };
-    if is("endpoints") == endpoints && is("ports") == ports && meta::labels(slice) == Some(&labels) {
+    let endpoints = if endpoints.is_empty() {
+        Value::Null
+    } else {
+        endpoints.into()
+    };
+    if is("endpoints") == endpoints && is("ports") == ports && meta::labels(slice) == Some(&labels)
+    {
         return;
     }
     let mut body = slice.clone();
@@ -234,7 +284,8 @@ fn legacy(view: &View<'_>, service: &Value, found: &[Endpoint<'_>], reaction: &m
     let mut groups: BTreeMap<String, (Vec<Value>, Vec<Value>, Vec<Value>)> = BTreeMap::new();
     let publish = flag(service, "/spec/publishNotReadyAddresses");
     for endpoint in found.iter().filter(|e| publish || !e.pod.deleting) {
-        let mut address = json!({"ip": &*endpoint.pod.address, "targetRef": reference(endpoint.pod)});
+        let mut address =
+            json!({"ip": &*endpoint.pod.address, "targetRef": reference(endpoint.pod)});
         if let Some(node) = &endpoint.pod.node {
             address["nodeName"] = (&**node).into();
         }
@@ -243,14 +294,25 @@ fn legacy(view: &View<'_>, service: &Value, found: &[Endpoint<'_>], reaction: &m
         }
         let ports: Vec<Value> = endpoint.ports.iter().map(unnamed).collect();
         let key = Value::from(ports.clone()).to_string();
-        let group = groups.entry(key).or_insert_with(|| (ports, Vec::new(), Vec::new()));
-        if endpoint.ready { &mut group.1 } else { &mut group.2 }.push(address);
+        let group = groups
+            .entry(key)
+            .or_insert_with(|| (ports, Vec::new(), Vec::new()));
+        if endpoint.ready {
+            &mut group.1
+        } else {
+            &mut group.2
+        }
+        .push(address);
     }
     let subsets: Vec<Value> = groups
         .into_values()
         .map(|(ports, ready, unready)| {
             let mut subset = Map::new();
-            for (field, list) in [("addresses", ready), ("notReadyAddresses", unready), ("ports", ports)] {
+            for (field, list) in [
+                ("addresses", ready),
+                ("notReadyAddresses", unready),
+                ("ports", ports),
+            ] {
                 if !list.is_empty() {
                     subset.insert(field.into(), list.into());
                 }
@@ -258,9 +320,16 @@ fn legacy(view: &View<'_>, service: &Value, found: &[Endpoint<'_>], reaction: &m
             Value::Object(subset)
         })
         .collect();
-    let subsets = if subsets.is_empty() { Value::Null } else { subsets.into() };
+    let subsets = if subsets.is_empty() {
+        Value::Null
+    } else {
+        subsets.into()
+    };
     let mut labels = labels(service);
-    labels.insert("endpoints.kubernetes.io/managed-by".into(), "endpoint-controller".into());
+    labels.insert(
+        "endpoints.kubernetes.io/managed-by".into(),
+        "endpoint-controller".into(),
+    );
     let (namespace, name) = (meta::namespace(service), meta::name(service));
     let Some(old) = view.get(ENDPOINTS, namespace, name) else {
         let mut body = json!({
@@ -270,7 +339,11 @@ fn legacy(view: &View<'_>, service: &Value, found: &[Endpoint<'_>], reaction: &m
         if !subsets.is_null() {
             body["subsets"] = subsets;
         }
-        reaction.push(create(CONTROLLERS, ENDPOINTS_TYPE.collection(namespace), &body));
+        reaction.push(create(
+            CONTROLLERS,
+            ENDPOINTS_TYPE.collection(namespace),
+            &body,
+        ));
         return;
     };
     let same = old.get("subsets").unwrap_or(&Value::Null) == &subsets;
@@ -282,7 +355,11 @@ fn legacy(view: &View<'_>, service: &Value, found: &[Endpoint<'_>], reaction: &m
         "metadata": {"labels": labels, "annotations": {TRIGGER: view.now.rfc3339()}},
         "subsets": subsets,
     });
-    reaction.push(patch(CONTROLLERS, ENDPOINTS_TYPE.path(namespace, name), &body));
+    reaction.push(patch(
+        CONTROLLERS,
+        ENDPOINTS_TYPE.path(namespace, name),
+        &body,
+    ));
 }
 
 // In Endpoints a port without a name has none at all.

@@ -12,7 +12,9 @@ use super::pods;
 use crate::act::{CONTROLLERS, Reaction, Refusal, delete_all, patch};
 use crate::event::{Grade, Note, about};
 use crate::index::TRACKING;
-use crate::object::{self, JOB, POD, count, flag, is_condition_true, number, pod_of_template, time};
+use crate::object::{
+    self, JOB, POD, count, flag, is_condition_true, number, pod_of_template, time,
+};
 use crate::view::{JOBS, PODS, View};
 use account::Account;
 use model::{Timestamp, Value, json, meta};
@@ -60,7 +62,12 @@ pub(super) fn refused(view: &View<'_>, namespace: &str, name: &str, why: &Refusa
         return reaction;
     }
     if let Some(job) = view.get(JOBS, namespace, name) {
-        reaction.push(pods::refused_event(view, (&JOB, &job), COMPONENT, &why.message));
+        reaction.push(pods::refused_event(
+            view,
+            (&JOB, &job),
+            COMPONENT,
+            &why.message,
+        ));
     }
     reaction
 }
@@ -192,7 +199,10 @@ impl<'a> Look<'a> {
             let mut order: Vec<usize> = self.account.active.clone();
             order.sort_by_key(|i| {
                 let pod = &self.pods[*i];
-                (is_condition_true(pod, "Ready"), std::cmp::Reverse(meta::creation_timestamp(pod)))
+                (
+                    is_condition_true(pod, "Ready"),
+                    std::cmp::Reverse(meta::creation_timestamp(pod)),
+                )
             });
             for i in order.into_iter().take(surplus as usize) {
                 self.stop_pod(&self.pods[i], reaction);
@@ -240,7 +250,13 @@ impl<'a> Look<'a> {
         let mut made = 0;
         for index in open.into_iter().take(missing as usize) {
             let pod = indexes::at_index(pod.clone(), self.job, index);
-            reaction.push(pods::make(self.view, (&JOB, self.job), COMPONENT, pod, made));
+            reaction.push(pods::make(
+                self.view,
+                (&JOB, self.job),
+                COMPONENT,
+                pod,
+                made,
+            ));
             made += 1;
         }
         made

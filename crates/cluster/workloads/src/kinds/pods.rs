@@ -44,7 +44,9 @@ pub(crate) fn make(
     };
     let told = about_nth(view, kind, owner, note, n);
     let path = POD.collection(meta::namespace(owner));
-    let mut act = create(CONTROLLERS, path, &pod).tell(batch(n)).and_then(told);
+    let mut act = create(CONTROLLERS, path, &pod)
+        .tell(batch(n))
+        .and_then(told);
     act.prefix = prefix;
     act
 }

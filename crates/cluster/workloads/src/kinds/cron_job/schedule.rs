@@ -38,8 +38,12 @@ impl Schedule {
         }
         let offset = offset_of(&zone)?;
         if let Some(every) = text.strip_prefix("@every ") {
-            let seconds = duration(every).ok_or_else(|| format!("failed to parse duration {text}"))?;
-            return Ok(Self { every: Some(seconds.max(1)), ..Self::fields("* * * * *", offset)? });
+            let seconds =
+                duration(every).ok_or_else(|| format!("failed to parse duration {text}"))?;
+            return Ok(Self {
+                every: Some(seconds.max(1)),
+                ..Self::fields("* * * * *", offset)?
+            });
         }
         let text = match text {
             "@yearly" | "@annually" => "0 0 1 1 *",
@@ -55,7 +59,10 @@ impl Schedule {
     fn fields(text: &str, offset: i64) -> Result<Self, String> {
         let parts: Vec<&str> = text.split_whitespace().collect();
         let [minutes, hours, days, months, weekdays] = parts.as_slice() else {
-            return Err(format!("expected exactly 5 fields, found {}: {parts:?}", parts.len()));
+            return Err(format!(
+                "expected exactly 5 fields, found {}: {parts:?}",
+                parts.len()
+            ));
         };
         let any = |part: &str| part.starts_with('*') || part.starts_with('?');
         Ok(Self {
@@ -81,15 +88,18 @@ impl Schedule {
         let (today, from) = (first.div_euclid(1440), first.rem_euclid(1440));
         (today..today + DAYS_MAX).find_map(|day| {
             let start = if day == today { from } else { 0 };
-            let minute = self.is_day(day).then(|| self.minute_from(start)).flatten()?;
-            Some(Timestamp::from_seconds((day * 1440 + minute) * 60 - self.offset))
+            let minute = self
+                .is_day(day)
+                .then(|| self.minute_from(start))
+                .flatten()?;
+            Some(Timestamp::from_seconds(
+                (day * 1440 + minute) * 60 - self.offset,
+            ))
         })
     }
 
     fn minute_from(&self, start: i64) -> Option<i64> {
-        (start..1440).find(|m| {
-            self.hours >> (m / 60) & 1 == 1 && self.minutes >> (m % 60) & 1 == 1
-        })
+        (start..1440).find(|m| self.hours >> (m / 60) & 1 == 1 && self.minutes >> (m % 60) & 1 == 1)
     }
 
     fn is_day(&self, day: i64) -> bool {
@@ -100,7 +110,11 @@ impl Schedule {
         let dom = self.days >> of_month & 1 == 1;
         let dow = self.weekdays >> weekday & 1 == 1;
         // With both given, either will do.
-        let fits = if self.any_day || self.any_weekday { dom && dow } else { dom || dow };
+        let fits = if self.any_day || self.any_weekday {
+            dom && dow
+        } else {
+            dom || dow
+        };
         self.months >> month & 1 == 1 && fits
     }
 }
@@ -121,13 +135,19 @@ fn field(text: &str, low: u32, high: u32, names: &[&str]) -> Result<u64, String>
             }
         };
         if first < low {
-            return Err(format!("beginning of range ({first}) below minimum ({low}): {part}"));
+            return Err(format!(
+                "beginning of range ({first}) below minimum ({low}): {part}"
+            ));
         }
         if last > high {
-            return Err(format!("end of range ({last}) above maximum ({high}): {part}"));
+            return Err(format!(
+                "end of range ({last}) above maximum ({high}): {part}"
+            ));
         }
         if first > last {
-            return Err(format!("beginning of range ({first}) beyond end of range ({last}): {part}"));
+            return Err(format!(
+                "beginning of range ({first}) beyond end of range ({last}): {part}"
+            ));
         }
         if step == 0 {
             return Err(format!("step of range should be a positive number: {part}"));
@@ -156,7 +176,9 @@ fn offset_of(zone: &str) -> Result<i64, String> {
     match zone {
         "" | "UTC" | "Etc/UTC" | "Etc/GMT" | "GMT" | "Etc/Universal" | "Etc/Zulu" | "Zulu" => Ok(0),
         other => {
-            let hours = other.strip_prefix("Etc/GMT").and_then(|h| h.parse::<i64>().ok());
+            let hours = other
+                .strip_prefix("Etc/GMT")
+                .and_then(|h| h.parse::<i64>().ok());
             // The sign of these zones is turned around.
             hours
                 .filter(|h| (-14..=12).contains(h))
@@ -193,7 +215,9 @@ mod tests {
     fn next(text: &str, from: &str) -> String {
         let schedule = Schedule::parse(text, "").unwrap();
         let from = Timestamp::parse(from).unwrap();
-        schedule.after(from).map_or_else(|| "never".into(), Timestamp::rfc3339)
+        schedule
+            .after(from)
+            .map_or_else(|| "never".into(), Timestamp::rfc3339)
     }
 
     #[test]
@@ -219,12 +243,22 @@ mod tests {
     fn zones_move_the_day() {
         let schedule = Schedule::parse("0 0 * * *", "Etc/GMT-2").unwrap();
         let from = Timestamp::parse("2026-11-16T08:00:00Z").unwrap();
-        assert_eq!(schedule.after(from).unwrap().rfc3339(), "2026-11-16T22:00:00Z");
+        assert_eq!(
+            schedule.after(from).unwrap().rfc3339(),
+            "2026-11-16T22:00:00Z"
+        );
     }
 
     #[test]
     fn nonsense_is_refused() {
-        for text in ["", "* * * *", "61 * * * *", "a * * * *", "5-3 * * * *", "*/0 * * * *"] {
+        for text in [
+            "",
+            "* * * *",
+            "61 * * * *",
+            "a * * * *",
+            "5-3 * * * *",
+            "*/0 * * * *",
+        ] {
             assert!(Schedule::parse(text, "").is_err(), "{text}");
         }
     }

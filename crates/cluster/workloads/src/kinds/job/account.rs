@@ -53,7 +53,10 @@ impl Account {
             ready: 0,
             started: time(job, "/status/startTime"),
             completed: time(job, "/status/completionTime"),
-            counted: (count(job, "/status/succeeded"), count(job, "/status/failed")),
+            counted: (
+                count(job, "/status/succeeded"),
+                count(job, "/status/failed"),
+            ),
             noted: (
                 texts("/status/uncountedTerminatedPods/succeeded"),
                 texts("/status/uncountedTerminatedPods/failed"),
@@ -92,7 +95,8 @@ impl Account {
             let fresh = index_of(pod).is_none_or(|n| !self.done_indexes.contains(&n));
             if !self.is_indexed || fresh {
                 self.noted.0.insert(uid.to_owned());
-                self.done_indexes.extend(index_of(pod).filter(|_| self.is_indexed));
+                self.done_indexes
+                    .extend(index_of(pod).filter(|_| self.is_indexed));
             }
         } else if is_failure(job, pod) && !super::policy::is_ignored(job, pod) {
             self.noted.1.insert(uid.to_owned());
@@ -103,7 +107,9 @@ impl Account {
     fn fail_index(&mut self, job: &Value, pod: &Value) {
         if let (Some(limit), Some(index)) = (self.per_index, index_of(pod)) {
             let key = "batch.kubernetes.io/job-index-failure-count";
-            let before: i64 = meta::annotation(pod, key).and_then(|t| t.parse().ok()).unwrap_or(0);
+            let before: i64 = meta::annotation(pod, key)
+                .and_then(|t| t.parse().ok())
+                .unwrap_or(0);
             if before >= limit || super::policy::fails_index(job, pod) {
                 self.failed_indexes.insert(index);
             }
@@ -164,7 +170,9 @@ impl Account {
     /// How many Pods failed since one succeeded, and when the last one did.
     pub(super) fn failures(&self, pods: &[Value]) -> (i64, Option<Timestamp>) {
         let ends = |phase: &str| -> Vec<Timestamp> {
-            let of = pods.iter().filter(|p| meta::text_at(p, "/status/phase") == phase);
+            let of = pods
+                .iter()
+                .filter(|p| meta::text_at(p, "/status/phase") == phase);
             of.map(finished_at).collect()
         };
         let success = ends("Succeeded").into_iter().max();
@@ -180,7 +188,11 @@ impl Account {
         !is_condition_true(job, kind)
     }
 
-    pub(super) fn set_condition(&mut self, view: &View<'_>, [kind, status, reason, message]: [&str; 4]) {
+    pub(super) fn set_condition(
+        &mut self,
+        view: &View<'_>,
+        [kind, status, reason, message]: [&str; 4],
+    ) {
         if let Some(old) = condition_in(&self.conditions, kind)
             && old["status"] == status
         {
@@ -195,7 +207,8 @@ impl Account {
     }
 
     pub(super) fn status(&self, active: i64) -> Value {
-        let mut status = json!({"ready": self.ready.min(active.max(0)), "terminating": self.terminating});
+        let mut status =
+            json!({"ready": self.ready.min(active.max(0)), "terminating": self.terminating});
         for (field, value) in [
             ("active", active),
             ("succeeded", self.counted.0),

@@ -24,7 +24,9 @@ pub(super) fn matched(job: &Value, pod: &Value) -> Option<(String, String)> {
 
 fn exit_code(codes: &Value, pod: &Value) -> Option<String> {
     let only = meta::text_at(codes, "/containerName");
-    let listed: Vec<i64> = meta::entries(codes, "/values").filter_map(Value::as_i64).collect();
+    let listed: Vec<i64> = meta::entries(codes, "/values")
+        .filter_map(Value::as_i64)
+        .collect();
     let inside = meta::text_at(codes, "/operator") == "In";
     let all = ["/status/initContainerStatuses", "/status/containerStatuses"];
     let statuses = all.iter().flat_map(|at| meta::entries(pod, at));

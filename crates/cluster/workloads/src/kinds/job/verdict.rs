@@ -25,7 +25,12 @@ impl Verdict {
 }
 
 /// How a Job ends, if it is to end.
-pub(super) fn of(view: &View<'_>, job: &Value, pods: &[Value], account: &Account) -> Option<Verdict> {
+pub(super) fn of(
+    view: &View<'_>,
+    job: &Value,
+    pods: &[Value],
+    account: &Account,
+) -> Option<Verdict> {
     // What was said once stays.
     for (kind, failed) in [("FailureTarget", true), ("SuccessCriteriaMet", false)] {
         if let Some(said) = object::condition(job, kind).filter(|c| c["status"] == "True") {
@@ -75,7 +80,11 @@ fn failed_indexes(job: &Value, account: &Account) -> Option<Verdict> {
     }
     let all = count(job, "/spec/completions");
     if failed > 0 && failed + account.done_indexes.len() as i64 >= all {
-        return Some(Verdict::new(true, "FailedIndexes", "Job has failed indexes"));
+        return Some(Verdict::new(
+            true,
+            "FailedIndexes",
+            "Job has failed indexes",
+        ));
     }
     None
 }
