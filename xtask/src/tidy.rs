@@ -75,7 +75,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "store",
         ],
     ),
-    ("workloads", &["model", "apiserver"]),
+    ("workloads", &["model", "apiserver", "store"]),
     ("kubelet", &["model"]),
     (
         "embedded",
