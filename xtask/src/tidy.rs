@@ -29,7 +29,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &["model", "yaml", "json", "schema", "merge", "kinds", "helm"],
     ),
     ("jsonnet", &["model"]),
-    ("plugin", &["model"]),
+    ("plugin", &["model", "pattern"]),
     (
         "render",
         &[
@@ -46,7 +46,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // adapters: the hands
     ("files", &["model"]),
     ("git", &["model", "version"]),
-    ("charts", &["model", "version"]),
+    ("charts", &["model", "version", "yaml"]),
     // cluster: Kubernetes, which has never heard of the engine
     ("kinds", &["model", "schema"]),
     ("gotypes", &["model", "json"]),

@@ -203,11 +203,7 @@ impl Registry {
     }
 
     /// Any served version of a group's resource, the preferred one first.
-    pub fn find_group_resource(
-        &self,
-        group: &str,
-        name: &str,
-    ) -> Option<&Arc<ResourceType>> {
+    pub fn find_group_resource(&self, group: &str, name: &str) -> Option<&Arc<ResourceType>> {
         self.order
             .iter()
             .find(|r| r.gvr.group == group && r.gvr.resource == name)
