@@ -50,6 +50,8 @@ impl Sandbox {
             .arg(folder.join("own"))
             .args(["--token", &format!("{ADMIN_TOKEN}=admin,system:masters")])
             .args(["--token", &format!("{USER_TOKEN}=somebody")])
+            // What is compared with is an API server without nodes.
+            .args(["--workloads", "off"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()?;

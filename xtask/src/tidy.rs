@@ -46,7 +46,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // adapters: the hands
     ("files", &["model"]),
     ("git", &["model", "version"]),
-    ("charts", &["model", "version"]),
+    ("charts", &["model", "version", "yaml"]),
     // cluster: Kubernetes, which has never heard of the engine
     ("kinds", &["model", "schema"]),
     ("gotypes", &["model", "json"]),
@@ -75,7 +75,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "store",
         ],
     ),
-    ("workloads", &["model", "apiserver"]),
+    ("workloads", &["model", "apiserver", "store"]),
     ("kubelet", &["model"]),
     (
         "embedded",

@@ -6,13 +6,14 @@ pub(crate) mod plane;
 pub(crate) mod sessions;
 mod test;
 mod up;
+pub(crate) mod workloads;
 
 use crate::Outcome;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Start etcd, kube-apiserver and a few controllers in the background
+    /// Start etcd, kube-apiserver, controllers and scheduler in the background
     Up(up::Arguments),
     /// Stop what `up` started and remove its files
     Down,

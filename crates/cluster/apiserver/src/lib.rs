@@ -43,5 +43,5 @@ pub use handle::{Context, Outcome, Step, handle};
 pub use registry::{Registry, ResourceType};
 pub use reply::{ListReply, Reply, Response};
 pub use request::{Certificate, Credentials, Method, Request};
-pub use state::{Settings, State, Work};
+pub use state::{ObjectRef, Settings, State, Work};
 pub use watch::{WatchEnd, WatchReply};

@@ -203,7 +203,7 @@ impl Registry {
     }
 
     /// Any served version of a group's resource, the preferred one first.
-    pub(crate) fn find_group_resource(
+    pub fn find_group_resource(
         &self,
         group: &str,
         name: &str,

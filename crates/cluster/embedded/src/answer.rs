@@ -1,6 +1,5 @@
 //! An answer on its way out: whole, item by item, or event by event.
 
-use crate::clock;
 use crate::cluster::Cluster;
 use apiserver::{ListReply, Reply, WatchReply};
 use bytes::Bytes;
@@ -182,7 +181,7 @@ async fn follow(cluster: Cluster, mut watch: WatchReply, sender: mpsc::Sender<By
     let lasts = Duration::from_secs(watch.timeout_seconds).min(WATCH_MAX);
     let end = start + lasts;
     let mut bookmark_at = next_bookmark(start, end);
-    let mut out = watch.open(clock::now());
+    let mut out = watch.open(cluster.now());
     loop {
         changed.borrow_and_update();
         let durable = cluster.shared.durable();
@@ -190,7 +189,7 @@ async fn follow(cluster: Cluster, mut watch: WatchReply, sender: mpsc::Sender<By
             .advance(
                 &cluster.shared.read().memory,
                 durable,
-                clock::now(),
+                cluster.now(),
                 &mut out,
             )
             .is_err();

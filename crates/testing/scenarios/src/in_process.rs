@@ -1,0 +1,1 @@
+//! The embedded cluster in this process, in virtual time.
