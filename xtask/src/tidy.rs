@@ -95,8 +95,10 @@ const LAYERS: &[(&str, &[&str])] = &[
         "cli",
         &[
             "model",
+            "yaml",
             "embedded",
             "render",
+            "plugin",
             "helm",
             "kustomize",
             "files",
