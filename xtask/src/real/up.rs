@@ -31,14 +31,20 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         ..base
     };
     let plane = ControlPlane::start(&options)?;
-    let ids: Vec<String> = plane.ids().iter().map(u32::to_string).collect();
-    fs::write(super::ids_file(), ids.join("\n"))?;
-    fs::write(
-        super::folder().join("programs"),
-        plane.programs.display().to_string(),
-    )?;
+    let programs = plane.programs.display().to_string();
+    fs::write(super::folder().join("programs"), programs)?;
     println!("{} is ready", plane.url);
     println!("export KUBECONFIG={}", plane.kubeconfig.display());
-    plane.detach();
+    let mut ids = plane.detach();
+    keep(&ids)?;
+    if arguments.controllers.is_empty() {
+        ids.extend(super::outside::detach(&super::folder())?);
+        keep(&ids)?;
+    }
     Ok(())
+}
+
+fn keep(ids: &[u32]) -> Outcome {
+    let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
+    Ok(fs::write(super::ids_file(), ids.join("\n"))?)
 }

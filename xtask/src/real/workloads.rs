@@ -1,5 +1,6 @@
 //! The scenarios of workloads on real Kubernetes: all at the same time, each in a namespace of its own.
 
+use super::outside::{self, Outside};
 use super::plane;
 use scenarios::over_https::Hub;
 use scenarios::suite::{self, Outcome};
@@ -24,6 +25,7 @@ pub(crate) fn cases(names: &[String]) -> Result<Vec<Case>> {
 /// Plays scenarios on a fresh real cluster.
 pub(crate) fn play(cases: Vec<Case>) -> Result<Vec<Outcome>> {
     let plane = plane::with_workloads()?;
+    let _outside = Outside::start(&plane.folder)?;
     play_on(plane.client()?, cases)
 }
 
@@ -43,13 +45,7 @@ fn play_on(client: Client, cases: Vec<Case>) -> Result<Vec<Outcome>> {
 
 /// Plays scenarios on a cluster that runs already.
 pub(crate) fn play_at(folder: &Path, cases: Vec<Case>) -> Result<Vec<Outcome>> {
-    let text = std::fs::read_to_string(folder.join("kubeconfig"))?;
-    let url = text
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("server: "));
-    let url = url.ok_or("the kubeconfig names no server")?;
-    let ca = std::fs::read_to_string(folder.join("ca.crt"))?;
-    play_on(Client::new(url, &ca, Some(realkube::ADMIN_TOKEN))?, cases)
+    play_on(outside::client(folder)?, cases)
 }
 
 /// Keeps what was seen.

@@ -12,7 +12,7 @@ use model::{ApiError, Timestamp, User};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use store::{Change, Disk, Limits, Memory};
+use store::{Change, Compacted, Disk, Event, Limits, Memory};
 use tokio::sync::{Notify, watch};
 use workloads::{Desk, NodeSize};
 
@@ -184,6 +184,13 @@ impl Cluster {
         self.shared.ticker.now()
     }
 
+    /// What happened to a resource (`apps/deployments`, `/pods`) after a version, oldest first: a
+    /// watch without a connection, for callers that drive the cluster by hand.
+    pub fn events_after(&self, resource: &str, version: u64) -> Result<Vec<Event>, Compacted> {
+        let state = self.shared.read();
+        state.memory.events_after(resource, version, usize::MAX)
+    }
+
     /// Answers one request, webhooks and durability included.
     pub async fn call(&self, request: Request) -> Answer {
         let now = self.now();
@@ -203,7 +210,10 @@ impl Cluster {
                     if let Err(error) = self.shared.kept(version).await {
                         return Answer::new(self.clone(), Reply::Full(Response::error(&error)));
                     }
-                    return Answer::new(self.clone(), reply);
+                    return match reply {
+                        Reply::Log(ask) => self.log_answer(*ask),
+                        reply => Answer::new(self.clone(), reply),
+                    };
                 }
                 Attempt::Ask(calls) => answers.extend(webhook::perform(self, calls).await),
             }

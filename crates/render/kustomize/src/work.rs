@@ -7,7 +7,9 @@ use crate::node::{Arena, NodeId};
 use crate::resource::{self, Resource};
 use crate::schema::Schemas;
 use crate::target::Target;
-use crate::{Build, Options, World, id::ResId, kustomization, labels, metadata, nameref, sort, vars, write};
+use crate::{
+    Build, Options, World, id::ResId, kustomization, labels, metadata, nameref, sort, vars, write,
+};
 use model::{Manifest, Origin, SourceTree, Touch};
 
 /// Everything that lives while a kustomization is built.
@@ -105,7 +107,9 @@ impl Work<'_> {
             return;
         }
         let touched = &mut self.resources[at].origin.touched;
-        let same = |touch: &Touch| touch.by == author.by && touch.file == author.at.file && touch.line == author.at.line;
+        let same = |touch: &Touch| {
+            touch.by == author.by && touch.file == author.at.file && touch.line == author.at.line
+        };
         if let Some(last) = touched.last_mut().filter(|touch| same(touch)) {
             for field in fields {
                 if !last.fields.contains(&field) {
@@ -171,8 +175,12 @@ fn build(work: &mut Work<'_>, tree: &SourceTree, directory: &str) -> Result<Buil
     drop_local(work, &mut all.list)?;
 
     let author = target.author("sortOptions", &["sortOptions"]);
-    sort::apply(work, &mut all.list, target.kustomization.sort_options.as_ref())
-        .map_err(|fault| author.blame(fault))?;
+    sort::apply(
+        work,
+        &mut all.list,
+        target.kustomization.sort_options.as_ref(),
+    )
+    .map_err(|fault| author.blame(fault))?;
     let kustomization = &target.kustomization;
     if work.options.managed_by_label || kustomization.asks_for("managedByLabel") {
         let author = target.author("managedByLabel", &["buildMetadata"]);
@@ -213,7 +221,8 @@ fn finish(
             at: work.spot(at),
         };
         clean(work, root, kustomization).map_err(|fault| author.blame(fault))?;
-        let object = write::to_value(&work.arena, root, true).map_err(|fault| author.blame(fault))?;
+        let object =
+            write::to_value(&work.arena, root, true).map_err(|fault| author.blame(fault))?;
         let origin = origin(work, at, root);
         manifests.push(Manifest { object, origin });
     }

@@ -67,6 +67,9 @@ enum Command {
     #[command(subcommand)]
     Sandbox(commands::sandbox::Sandbox),
     Render(Box<commands::render::RenderArgs>),
+    /// What Helm does, without Helm
+    #[command(subcommand)]
+    Helm(commands::helm::Helm),
     /// Print a completion script for a shell
     ///
     /// For bash: `source <(tiphys completion bash)`.
@@ -95,6 +98,7 @@ fn run(cli: Cli) -> Result<(), CliError> {
     match cli.command {
         Command::Sandbox(command) => commands::sandbox::run(command, cli.output),
         Command::Render(args) => commands::render::run(&args, cli.output),
+        Command::Helm(command) => commands::helm::run(command),
         Command::Completion { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "tiphys", &mut std::io::stdout());
             Ok(())

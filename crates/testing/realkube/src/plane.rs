@@ -182,12 +182,7 @@ impl ControlPlane {
         }
         let arguments = scheduler_arguments(&self.folder);
         // It says nothing when it has begun: pods simply wait until it has.
-        self.run(
-            ("kube-scheduler", &programs),
-            &arguments,
-            until,
-            &|_| true,
-        )
+        self.run(("kube-scheduler", &programs), &arguments, until, &|_| true)
     }
 
     fn run(

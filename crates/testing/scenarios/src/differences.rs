@@ -17,6 +17,11 @@ pub struct Allowed {
 }
 
 impl Allowed {
+    /// Whether the line speaks of a scenario.
+    pub fn speaks_of(&self, case: &str) -> bool {
+        fits(&self.case, case)
+    }
+
     /// Whether the line speaks of that difference.
     pub fn covers(&self, case: &str, difference: &Difference) -> bool {
         fits(&self.case, case)

@@ -88,7 +88,7 @@ pub(crate) fn read_response(
 }
 
 /// Reads an answer whose body is chunked lines, handing over each line as it comes; gives the
-/// status. Ends when the body ends, the time is over or the reader has had enough.
+/// status, and no line of an answer that is not 200. Ends when the body ends, the time is over or the reader has had enough.
 pub(crate) fn read_lines(
     stream: &mut Stream,
     until: Instant,
@@ -101,6 +101,9 @@ pub(crate) fn read_lines(
         at: 0,
     };
     let head = read_head(&mut input)?;
+    if head.status != 200 {
+        return Ok(head.status);
+    }
     match chunked_lines(&mut input, each) {
         Err(error) if !is_timeout(&error) => Err(error),
         _ => Ok(head.status),
