@@ -31,7 +31,9 @@ struct Server {
 
 impl Server {
     async fn start(tls: Option<tokio_rustls::TlsAcceptor>, handler: Handler) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+        let listener = TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port is free");
         let port = listener.local_addr().expect("it is bound").port();
         let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
         let log = asked.clone();
@@ -42,7 +44,10 @@ impl Server {
                     let service = service_fn(move |request: Request<hyper::body::Incoming>| {
                         let header = |name: &str| {
                             let value = request.headers().get(name);
-                            value.and_then(|v| v.to_str().ok()).unwrap_or_default().to_owned()
+                            value
+                                .and_then(|v| v.to_str().ok())
+                                .unwrap_or_default()
+                                .to_owned()
                         };
                         let asked = Asked {
                             target: request.uri().to_string(),
@@ -57,7 +62,9 @@ impl Server {
                     // A client that hangs up or does not trust us is part of the test.
                     let _ = match tls {
                         Some(tls) => match tls.accept(stream).await {
-                            Ok(stream) => serve.serve_connection(TokioIo::new(stream), service).await,
+                            Ok(stream) => {
+                                serve.serve_connection(TokioIo::new(stream), service).await
+                            }
                             Err(_) => return,
                         },
                         None => serve.serve_connection(TokioIo::new(stream), service).await,
@@ -78,7 +85,10 @@ impl Server {
 
 fn answer(status: u16, body: impl Into<Bytes>) -> Answer {
     let body = Full::new(body.into());
-    Response::builder().status(status).body(body).expect("it is well formed")
+    Response::builder()
+        .status(status)
+        .body(body)
+        .expect("it is well formed")
 }
 
 const ARCHIVE: &[u8] = b"the bytes of a chart";
@@ -104,7 +114,10 @@ fn files(files: BTreeMap<&'static str, Vec<u8>>, user: &'static str) -> Handler 
 
 fn static_files(digest: &str, user: &'static str) -> Handler {
     let mut content = BTreeMap::new();
-    content.insert("/charts/index.yaml", index("web-1.2.3.tgz", digest).into_bytes());
+    content.insert(
+        "/charts/index.yaml",
+        index("web-1.2.3.tgz", digest).into_bytes(),
+    );
     content.insert("/charts/web-1.2.3.tgz", ARCHIVE.to_vec());
     files(content, user)
 }
@@ -131,7 +144,10 @@ async fn a_chart_is_found_and_checked() {
     assert_eq!(&*bytes, ARCHIVE);
     let error = get(&repository, "^2.0").await.expect_err("there is none");
     assert_eq!(error.finding().code, "G07");
-    assert!(error.to_string().contains("version \"^2.0\" not found"), "{error}");
+    assert!(
+        error.to_string().contains("version \"^2.0\" not found"),
+        "{error}"
+    );
     let versions = Charts::new(None).versions(&repository, "web").await;
     assert_eq!(versions, Ok(vec!["1.2.3".to_owned()]));
 }
@@ -141,7 +157,9 @@ async fn bytes_that_were_replaced_are_refused() {
     let other = digest(b"something else");
     let server = Server::start(None, static_files(&other, "")).await;
     let repository = repository(format!("http://{}/charts", server.address));
-    let error = get(&repository, "").await.expect_err("the digest is another");
+    let error = get(&repository, "")
+        .await
+        .expect_err("the digest is another");
     assert!(matches!(error, ChartsError::Digest { .. }), "{error}");
 }
 
@@ -149,8 +167,13 @@ async fn bytes_that_were_replaced_are_refused() {
 async fn passwords_are_sent_and_their_lack_is_named() {
     let server = Server::start(None, static_files(&digest(ARCHIVE), "me:secret")).await;
     let url = format!("http://{}/charts", server.address);
-    let error = get(&repository(url.clone()), "").await.expect_err("nobody may read it");
-    assert!(matches!(error, ChartsError::Refused { status: 401, .. }), "{error}");
+    let error = get(&repository(url.clone()), "")
+        .await
+        .expect_err("nobody may read it");
+    assert!(
+        matches!(error, ChartsError::Refused { status: 401, .. }),
+        "{error}"
+    );
     let known = Repository {
         username: "me".into(),
         password: Secret("secret".into()),
@@ -172,10 +195,14 @@ async fn passwords_stay_with_their_host() {
         password: Secret("secret".into()),
         ..repository(format!("http://{}", server.address))
     };
-    get(&known, "").await.expect("the archive needs no password");
+    get(&known, "")
+        .await
+        .expect("the archive needs no password");
     assert_eq!(elsewhere.log()[0].authorization, "");
     known.pass_credentials = true;
-    get(&known, "").await.expect("the archive needs no password");
+    get(&known, "")
+        .await
+        .expect("the archive needs no password");
     assert!(elsewhere.log()[1].authorization.starts_with("Basic "));
 }
 
@@ -186,12 +213,22 @@ async fn what_was_fetched_once_is_kept() {
     let directory = std::env::temp_dir().join(format!("tiphys-charts-kept-{}", std::process::id()));
     let cache = Cache::open(&directory, 1 << 20).expect("it opens");
     let charts = Charts::new(Some(Arc::new(cache)));
-    let resolved = charts.resolve(&repository, "web", "").await.expect("it is there");
+    let resolved = charts
+        .resolve(&repository, "web", "")
+        .await
+        .expect("it is there");
     for _ in 0..3 {
-        let bytes = charts.fetch(&repository, &resolved).await.expect("it is there");
+        let bytes = charts
+            .fetch(&repository, &resolved)
+            .await
+            .expect("it is there");
         assert_eq!(&*bytes, ARCHIVE);
     }
-    let fetched = server.log().iter().filter(|asked| asked.target.ends_with(".tgz")).count();
+    let fetched = server
+        .log()
+        .iter()
+        .filter(|asked| asked.target.ends_with(".tgz"))
+        .count();
     assert_eq!(fetched, 1);
     std::fs::remove_dir_all(&directory).expect("it was made");
 }
@@ -207,7 +244,10 @@ fn certificate() -> (String, tokio_rustls::TlsAcceptor) {
         .with_no_client_auth()
         .with_single_cert(vec![made.cert.der().clone()], key)
         .expect("the certificate is sound");
-    (made.cert.pem(), tokio_rustls::TlsAcceptor::from(Arc::new(config)))
+    (
+        made.cert.pem(),
+        tokio_rustls::TlsAcceptor::from(Arc::new(config)),
+    )
 }
 
 #[tokio::test]
@@ -215,8 +255,13 @@ async fn servers_are_trusted_by_their_authority() {
     let (pem, acceptor) = certificate();
     let server = Server::start(Some(acceptor), static_files(&digest(ARCHIVE), "")).await;
     let url = format!("https://{}/charts", server.address);
-    let error = get(&repository(url.clone()), "").await.expect_err("nobody knows it");
-    assert!(matches!(error, ChartsError::Unreachable { stage: "tls", .. }), "{error}");
+    let error = get(&repository(url.clone()), "")
+        .await
+        .expect_err("nobody knows it");
+    assert!(
+        matches!(error, ChartsError::Unreachable { stage: "tls", .. }),
+        "{error}"
+    );
     for tls in [
         Tls {
             ca: pem,
@@ -237,11 +282,18 @@ async fn servers_are_trusted_by_their_authority() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_named_with_the_stage() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+    let listener = TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
     drop(listener);
-    let error = get(&repository(format!("http://{address}")), "").await.expect_err("nobody answers");
-    assert!(matches!(error, ChartsError::Unreachable { stage: "tcp", .. }), "{error}");
+    let error = get(&repository(format!("http://{address}")), "")
+        .await
+        .expect_err("nobody answers");
+    assert!(
+        matches!(error, ChartsError::Unreachable { stage: "tcp", .. }),
+        "{error}"
+    );
     assert!(error.is_transient());
 }
 
@@ -262,14 +314,20 @@ async fn redirects_are_followed_but_not_in_circles() {
     let moved = repository(format!("http://{}/old", server.address));
     assert_eq!(get(&moved, "").await.as_deref(), Ok(ARCHIVE));
     let round = repository(format!("http://{}/round", server.address));
-    assert!(matches!(get(&round, "").await, Err(ChartsError::Unreachable { .. })));
+    assert!(matches!(
+        get(&round, "").await,
+        Err(ChartsError::Unreachable { .. })
+    ));
 }
 
 // A registry with a token service, two pages of tags and one chart.
 fn registry() -> Handler {
     Arc::new(|asked: &Asked| {
         if asked.target.starts_with("/token") {
-            assert!(asked.target.contains("scope=repository%3Aorg%2Fweb%3Apull"), "{asked:?}");
+            assert!(
+                asked.target.contains("scope=repository%3Aorg%2Fweb%3Apull"),
+                "{asked:?}"
+            );
             return if asked.authorization.starts_with("Basic ") {
                 answer(200, "{\"token\":\"good\"}")
             } else {
@@ -279,7 +337,9 @@ fn registry() -> Handler {
         if asked.authorization != "Bearer good" {
             let realm = format!("Bearer realm=\"http://{}/token\",service=\"s\"", asked.host);
             let body = Full::new(Bytes::new());
-            let refused = Response::builder().status(401).header("www-authenticate", realm);
+            let refused = Response::builder()
+                .status(401)
+                .header("www-authenticate", realm);
             return refused.body(body).expect("it is well formed");
         }
         let manifest = format!(
@@ -315,14 +375,32 @@ async fn registries_give_tokens_tags_and_layers() {
         ..repository(format!("oci://{}/org", server.address))
     };
     let charts = Charts::new(None);
-    let resolved = charts.resolve(&known, "web", "^1").await.expect("it is there");
-    assert_eq!((resolved.version.as_str(), resolved.name.as_str()), ("1.1.0+build.5", "web"));
-    assert_eq!(charts.fetch(&known, &resolved).await.as_deref(), Ok(ARCHIVE));
-    let exact = charts.resolve(&known, "web", "1.0.0").await.expect("it is there");
+    let resolved = charts
+        .resolve(&known, "web", "^1")
+        .await
+        .expect("it is there");
+    assert_eq!(
+        (resolved.version.as_str(), resolved.name.as_str()),
+        ("1.1.0+build.5", "web")
+    );
+    assert_eq!(
+        charts.fetch(&known, &resolved).await.as_deref(),
+        Ok(ARCHIVE)
+    );
+    let exact = charts
+        .resolve(&known, "web", "1.0.0")
+        .await
+        .expect("it is there");
     assert_eq!(exact.version, "1.0.0");
-    let error = charts.resolve(&known, "web", "9.9.9").await.expect_err("there is none");
+    let error = charts
+        .resolve(&known, "web", "9.9.9")
+        .await
+        .expect_err("there is none");
     assert!(matches!(error, ChartsError::NoVersion { .. }), "{error}");
     let stranger = repository(known.url.clone());
-    let error = charts.resolve(&stranger, "web", "^1").await.expect_err("nobody may read it");
+    let error = charts
+        .resolve(&stranger, "web", "^1")
+        .await
+        .expect_err("nobody may read it");
     assert!(matches!(error, ChartsError::Refused { .. }), "{error}");
 }

@@ -69,9 +69,8 @@ impl Rules {
         if line.contains("**") {
             return Err("double-star (**) syntax is not supported".into());
         }
-        let compile = |text: &str| {
-            Glob::path(text).map_err(|_| "syntax error in pattern".to_owned())
-        };
+        let compile =
+            |text: &str| Glob::path(text).map_err(|_| "syntax error in pattern".to_owned());
         compile(line)?;
         let negate = line.starts_with('!');
         let rule = line.strip_prefix('!').unwrap_or(line);
