@@ -23,7 +23,9 @@ impl Tree for Folder {
             return Ok(Some(Node::Link(target.to_string_lossy().into_owned())));
         }
         if meta.is_file() {
-            return Ok(Some(Node::File(std::fs::read(&full).map_err(unreadable)?.into())));
+            return Ok(Some(Node::File(
+                std::fs::read(&full).map_err(unreadable)?.into(),
+            )));
         }
         let mut entries = Vec::new();
         for entry in std::fs::read_dir(&full).map_err(unreadable)?.flatten() {
@@ -45,7 +47,8 @@ impl Tree for Folder {
 fn main() {
     let mut failed = false;
     for argument in std::env::args().skip(1) {
-        let root = std::fs::canonicalize(Path::new(&argument)).unwrap_or_else(|_| argument.clone().into());
+        let root =
+            std::fs::canonicalize(Path::new(&argument)).unwrap_or_else(|_| argument.clone().into());
         let tree = SourceTree::new(Folder("/".into()));
         let options = Options {
             absolute_paths: true,

@@ -71,11 +71,27 @@ impl Config {
             (&mut self.name_prefix, &other.name_prefix, "NamePrefix"),
             (&mut self.name_suffix, &other.name_suffix, "NameSuffix"),
             (&mut self.namespace, &other.namespace, "NameSpace"),
-            (&mut self.common_labels, &other.common_labels, "CommonLabels"),
+            (
+                &mut self.common_labels,
+                &other.common_labels,
+                "CommonLabels",
+            ),
             (&mut self.labels, &other.labels, "Labels"),
-            (&mut self.template_labels, &other.template_labels, "TemplateLabels"),
-            (&mut self.common_annotations, &other.common_annotations, "CommonAnnotations"),
-            (&mut self.var_reference, &other.var_reference, "VarReference"),
+            (
+                &mut self.template_labels,
+                &other.template_labels,
+                "TemplateLabels",
+            ),
+            (
+                &mut self.common_annotations,
+                &other.common_annotations,
+                "CommonAnnotations",
+            ),
+            (
+                &mut self.var_reference,
+                &other.var_reference,
+                "VarReference",
+            ),
             (&mut self.images, &other.images, "Images"),
             (&mut self.replicas, &other.replicas, "Replicas"),
         ];
@@ -118,7 +134,8 @@ impl Config {
         for list in lists {
             list.sort_by_cached_key(|spec| rank(&spec.gvk));
         }
-        self.name_reference.sort_by_cached_key(|reference| rank(&reference.gvk));
+        self.name_reference
+            .sort_by_cached_key(|reference| rank(&reference.gvk));
     }
 
     /// Reads a file of `configurations`.
@@ -188,7 +205,9 @@ pub(crate) fn rank(gvk: &Gvk) -> (i32, String) {
 pub(crate) fn from_crds(document: &Value) -> Outcome<Config> {
     let mut config = Config::default();
     let Some(types) = document.as_object() else {
-        return Err(Fault::text("a definition of custom resources must be an object"));
+        return Err(Fault::text(
+            "a definition of custom resources must be an object",
+        ));
     };
     let types: BTreeMap<&str, &Value> = types.iter().map(|(k, v)| (k.as_str(), v)).collect();
     for (name, definition) in &types {
@@ -220,7 +239,9 @@ fn crd_fields(
         return Ok(());
     };
     if path.len() > CRD_DEPTH_MAX {
-        return Err(Fault::text(format!("the definition `{name}` leads back to itself")));
+        return Err(Fault::text(format!(
+            "the definition `{name}` leads back to itself"
+        )));
     }
     let properties = definition["Schema"]["properties"].as_object();
     for (field, property) in properties.into_iter().flatten() {

@@ -78,7 +78,11 @@ impl<'a> Fields<'a> {
     }
 
     fn pointer(&self, key: &str) -> String {
-        format!("{}/{}", self.path, key.replace('~', "~0").replace('/', "~1"))
+        format!(
+            "{}/{}",
+            self.path,
+            key.replace('~', "~0").replace('/', "~1")
+        )
     }
 
     pub(crate) fn text(&mut self, name: &str) -> Result<String, Fault> {
@@ -87,7 +91,9 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn option<T: Decode>(&mut self, name: &str) -> Result<Option<T>, Fault> {
         let found = self.take(name);
-        found.map(|(path, value)| T::decode(value, &path)).transpose()
+        found
+            .map(|(path, value)| T::decode(value, &path))
+            .transpose()
     }
 
     pub(crate) fn flag(&mut self, name: &str) -> Result<bool, Fault> {
@@ -196,7 +202,9 @@ impl Decode for i64 {
     fn decode(value: &Value, path: &str) -> Result<Self, Fault> {
         match value {
             Value::Null => Ok(0),
-            value => value.as_i64().ok_or_else(|| wrong(path, value, "a whole number")),
+            value => value
+                .as_i64()
+                .ok_or_else(|| wrong(path, value, "a whole number")),
         }
     }
 }
@@ -213,7 +221,9 @@ impl<T: Decode> Decode for Vec<T> {
             Value::Null => Ok(Self::new()),
             Value::Array(list) => {
                 let entries = list.iter().enumerate();
-                entries.map(|(at, entry)| T::decode(entry, &format!("{path}/{at}"))).collect()
+                entries
+                    .map(|(at, entry)| T::decode(entry, &format!("{path}/{at}")))
+                    .collect()
             }
             other => Err(wrong(path, other, "a list")),
         }
@@ -227,7 +237,12 @@ impl Decode for BTreeMap<String, String> {
             Value::Object(map) => {
                 let entries = map.iter();
                 entries
-                    .map(|(key, value)| Ok((key.clone(), String::decode(value, &format!("{path}/{key}"))?)))
+                    .map(|(key, value)| {
+                        Ok((
+                            key.clone(),
+                            String::decode(value, &format!("{path}/{key}"))?,
+                        ))
+                    })
                     .collect()
             }
             other => Err(wrong(path, other, "an object")),

@@ -88,7 +88,8 @@ pub(crate) fn apply(edits: &Edits, target: &mut Target) -> Result {
         }
     }
     if !edits.images.is_empty() {
-        let new: std::result::Result<Vec<Image>, String> = edits.images.iter().map(|text| image(text)).collect();
+        let new: std::result::Result<Vec<Image>, String> =
+            edits.images.iter().map(|text| image(text)).collect();
         set_images(&mut k.images, new.map_err(refuse)?);
     }
     for (name, count) in &edits.replicas {
@@ -105,11 +106,23 @@ pub(crate) fn apply(edits: &Edits, target: &mut Target) -> Result {
             add_labels(edits, &mut k.labels).map_err(refuse)?;
         } else {
             let labels = k.common_labels.get_or_insert_default();
-            add_words(labels, &edits.common_labels, edits.force_common_labels, "label").map_err(refuse)?;
+            add_words(
+                labels,
+                &edits.common_labels,
+                edits.force_common_labels,
+                "label",
+            )
+            .map_err(refuse)?;
         }
     }
     let force = edits.force_common_annotations;
-    add_words(&mut k.common_annotations, &edits.common_annotations, force, "annotation").map_err(refuse)?;
+    add_words(
+        &mut k.common_annotations,
+        &edits.common_annotations,
+        force,
+        "annotation",
+    )
+    .map_err(refuse)?;
     k.patches.extend(edits.patches.iter().map(patch));
     for component in &edits.components {
         let there = || {
@@ -133,7 +146,12 @@ fn add_labels(edits: &Edits, labels: &mut Vec<Label>) -> std::result::Result<(),
         });
     }
     match labels.iter_mut().find(|label| same(label)) {
-        Some(label) => add_words(&mut label.pairs, &edits.common_labels, edits.force_common_labels, "label"),
+        Some(label) => add_words(
+            &mut label.pairs,
+            &edits.common_labels,
+            edits.force_common_labels,
+            "label",
+        ),
         None => Ok(()),
     }
 }
@@ -146,7 +164,9 @@ fn add_words(
 ) -> std::result::Result<(), String> {
     for (key, value) in more {
         if into.contains_key(key) && !force {
-            return Err(format!("{kind} {key} already in kustomization file. Use --force to override."));
+            return Err(format!(
+                "{kind} {key} already in kustomization file. Use --force to override."
+            ));
         }
         into.insert(key.clone(), value.clone());
     }
@@ -182,7 +202,9 @@ fn image(text: &str) -> std::result::Result<Image, String> {
     };
     let (name, tag, digest) = crate::images::split(value);
     if name == text {
-        return Err(format!("`{text}` names no tag, digest or new image: write <image>=<newimage>:<tag>"));
+        return Err(format!(
+            "`{text}` names no tag, digest or new image: write <image>=<newimage>:<tag>"
+        ));
     }
     let (name, new_name) = if key.is_empty() {
         (name, "")
@@ -204,7 +226,10 @@ fn set_images(images: &mut Vec<Image>, new: Vec<Image>) {
             old.clone_into(new);
         }
     };
-    let mut all: BTreeMap<String, Image> = new.into_iter().map(|image| (image.name.clone(), image)).collect();
+    let mut all: BTreeMap<String, Image> = new
+        .into_iter()
+        .map(|image| (image.name.clone(), image))
+        .collect();
     for old in images.drain(..) {
         match all.get_mut(&old.name) {
             Some(new) => {

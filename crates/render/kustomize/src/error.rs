@@ -238,7 +238,11 @@ impl KustomizeError {
                 shown(directory)
             ),
             Self::ManyKustomizations { directory, names } => {
-                format!("`{}` has more than one kustomization file: {}", shown(directory), names.join(", "))
+                format!(
+                    "`{}` has more than one kustomization file: {}",
+                    shown(directory),
+                    names.join(", ")
+                )
             }
             Self::Settings { message, .. }
             | Self::Yaml { message, .. }
@@ -246,14 +250,23 @@ impl KustomizeError {
             Self::Missing { path, why, .. } => format!("`{path}` cannot be read: {why}"),
             Self::Forbidden { path, why, .. } => format!("`{path}` may not be used: {why}"),
             Self::Cycle { directory, .. } => {
-                format!("cycle: `{}` contains a directory that is being built", shown(directory))
+                format!(
+                    "cycle: `{}` contains a directory that is being built",
+                    shown(directory)
+                )
             }
             Self::Duplicate { id, first, .. } => {
-                format!("{id} is there twice, first in {first}: may not add resource with an already registered id")
+                format!(
+                    "{id} is there twice, first in {first}: may not add resource with an already registered id"
+                )
             }
-            Self::NoTarget { what, wanted, why, .. } => format!("{what}: {why}: {wanted}"),
+            Self::NoTarget {
+                what, wanted, why, ..
+            } => format!("{what}: {why}: {wanted}"),
             Self::Remote { address, why, .. } => format!("`{address}` could not be fetched: {why}"),
-            Self::Helm { chart, why, .. } => format!("the chart `{chart}` could not be inflated: {why}"),
+            Self::Helm { chart, why, .. } => {
+                format!("the chart `{chart}` could not be inflated: {why}")
+            }
             Self::Unsupported { what, .. } => format!("{what} is not supported"),
             Self::Step { step, message, .. } => format!("{step}: {message}"),
         }
@@ -316,9 +329,10 @@ impl KustomizeError {
                 file: format!("{directory}/kustomization.yaml"),
                 patch: "add a kustomization.yaml that lists the resources".into(),
             },
-            (Self::Unsupported { .. }, _) => {
-                Remedy::Advice("use a built-in transformer or generator instead, or a config management plugin".into())
-            }
+            (Self::Unsupported { .. }, _) => Remedy::Advice(
+                "use a built-in transformer or generator instead, or a config management plugin"
+                    .into(),
+            ),
             _ => Remedy::Advice("correct the file at the place that is shown".into()),
         };
         Fix {

@@ -35,9 +35,10 @@ impl FieldSpec {
 /// Adds a specification to a list unless it is there; refuses one that contradicts.
 pub(crate) fn merge_one(list: &mut Vec<FieldSpec>, spec: FieldSpec) -> Outcome {
     match list.iter().find(|known| known.covers(&spec)) {
-        Some(known) if known.create != spec.create => {
-            Err(Fault::text(format!("conflicting fieldspecs for `{}`", spec.path)))
-        }
+        Some(known) if known.create != spec.create => Err(Fault::text(format!(
+            "conflicting fieldspecs for `{}`",
+            spec.path
+        ))),
         Some(_) => Ok(()),
         None => {
             list.push(spec);
@@ -225,6 +226,9 @@ mod tests {
     fn paths_are_split_at_slashes() {
         assert_eq!(split("a/b", '/'), ["a", "b"]);
         assert_eq!(split("/a/b", '/'), ["a", "b"]);
-        assert_eq!(split(r"metadata/annotations/x.io\/y", '/'), ["metadata", "annotations", "x.io/y"]);
+        assert_eq!(
+            split(r"metadata/annotations/x.io\/y", '/'),
+            ["metadata", "annotations", "x.io/y"]
+        );
     }
 }

@@ -185,7 +185,9 @@ fn env_file(bytes: &[u8], file: &str, into: &mut Vec<(String, Vec<u8>)>) -> Outc
 fn split_literal(source: &str) -> Outcome<(&str, &str)> {
     let split = source.split_once('=').filter(|(key, _)| !key.is_empty());
     let Some((key, value)) = split else {
-        return Err(Fault::text(format!("invalid literal source {source}, expected key=value")));
+        return Err(Fault::text(format!(
+            "invalid literal source {source}, expected key=value"
+        )));
     };
     let quoted = ['"', '\''].into_iter().find_map(|quote| {
         let inner = value.strip_prefix(quote)?.strip_suffix(quote)?;
@@ -198,21 +200,31 @@ fn split_file(source: &str) -> Outcome<(&str, &str)> {
     match source.matches('=').count() {
         0 => Ok((base_name(source), source)),
         1 if source.starts_with('=') => {
-            let message = format!("missing key name for file path {:?} in source {source:?}", &source[1..]);
+            let message = format!(
+                "missing key name for file path {:?} in source {source:?}",
+                &source[1..]
+            );
             Err(Fault::text(message))
         }
         1 if source.ends_with('=') => {
             let key = source.trim_end_matches('=');
-            Err(Fault::text(format!("missing file path for key name {key:?} in source {source:?}")))
+            Err(Fault::text(format!(
+                "missing file path for key name {key:?} in source {source:?}"
+            )))
         }
         1 => Ok(source.split_once('=').unwrap_or((source, source))),
-        _ => Err(Fault::text(format!("source {source:?} key name or file path contains '='"))),
+        _ => Err(Fault::text(format!(
+            "source {source:?} key name or file path contains '='"
+        ))),
     }
 }
 
 fn base_name(path: &str) -> &str {
     let path = path.trim_end_matches('/');
-    path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("/")
+    path.rsplit('/')
+        .next()
+        .filter(|name| !name.is_empty())
+        .unwrap_or("/")
 }
 
 /// Puts the hash of their content behind the names that want it.
@@ -255,7 +267,10 @@ fn hash(arena: &Arena, root: NodeId) -> Outcome<String> {
     }
     let text = json::write::to_vec(&Value::Object(map), json::write::Layout::Compact);
     let digest = ring::digest::digest(&ring::digest::SHA256, &text);
-    let hex: String = digest.as_ref()[..5].iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex: String = digest.as_ref()[..5]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     let letter = |c: char| match c {
         '0' => 'g',
         '1' => 'h',
@@ -270,7 +285,9 @@ fn hash(arena: &Arena, root: NodeId) -> Outcome<String> {
 fn hashed(arena: &Arena, root: NodeId, field: &str) -> Outcome<Value> {
     match arena.field(root, field) {
         None => Ok("".into()),
-        Some(id) if arena.kind(id) == Kind::Scalar => Ok(Value::String(arena.get(id).value.to_string())),
+        Some(id) if arena.kind(id) == Kind::Scalar => {
+            Ok(Value::String(arena.get(id).value.to_string()))
+        }
         Some(id) => write::to_value(arena, id, true),
     }
 }

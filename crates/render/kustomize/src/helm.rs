@@ -33,7 +33,11 @@ pub(crate) fn inflate(
         "" | "override" => Merge::Override,
         "merge" => Merge::Merge,
         "replace" => Merge::Replace,
-        _ => return Err(refuse("valuesMerge must be one of [merge override replace]")),
+        _ => {
+            return Err(refuse(
+                "valuesMerge must be one of [merge override replace]",
+            ));
+        }
     };
     let mut request = request(work, loader, chart, globals, author)?;
     let here = matches!(
@@ -41,14 +45,24 @@ pub(crate) fn inflate(
         Ok(Some(model::tree::EntryKind::Directory))
     );
     if !here && chart.repo.is_empty() {
-        return Err(refuse(&format!("no repo specified for pull, no chart found at '{}'", request.path)));
+        return Err(refuse(&format!(
+            "no repo specified for pull, no chart found at '{}'",
+            request.path
+        )));
     }
-    request.values.push(values(work, loader, chart, &request, merge, author)?);
+    request
+        .values
+        .push(values(work, loader, chart, &request, merge, author)?);
     for path in &chart.additional_values_files {
         let (bytes, _) = loader.load(path, work, &author.at)?;
-        request.values.push(Some(String::from_utf8_lossy(&bytes).into_owned()));
+        request
+            .values
+            .push(Some(String::from_utf8_lossy(&bytes).into_owned()));
     }
-    let text = work.world.chart(&loader.tree, &request).map_err(|why| refuse(&why))?;
+    let text = work
+        .world
+        .chart(&loader.tree, &request)
+        .map_err(|why| refuse(&why))?;
     let name = format!("{} (chart {})", author.at.file, chart.name);
     let list = objects(work, text.as_bytes(), &name)?;
     for &at in &list {
@@ -85,7 +99,13 @@ fn request(
         path = format!("{path}/{}-{}", chart.name, chart.version);
     }
     let options = work.options;
-    let or = |flag: &String, own: &String| if flag.is_empty() { own.clone() } else { flag.clone() };
+    let or = |flag: &String, own: &String| {
+        if flag.is_empty() {
+            own.clone()
+        } else {
+            flag.clone()
+        }
+    };
     Ok(ChartRequest {
         name: chart.name.clone(),
         repository: chart.repo.clone(),
@@ -135,18 +155,29 @@ fn values(
     }
     let text = match from_file(work)? {
         Some(text) => text,
-        None => work.world.chart_values(&loader.tree, request).map_err(|why| KustomizeError::Helm {
-            at: author.at.clone(),
-            chart: chart.name.clone(),
-            why,
-        })?,
+        None => work
+            .world
+            .chart_values(&loader.tree, request)
+            .map_err(|why| KustomizeError::Helm {
+                at: author.at.clone(),
+                chart: chart.name.clone(),
+                why,
+            })?,
     };
-    merged(work, &text, inline, merge).map(Some).map_err(|fault| author.blame(fault))
+    merged(work, &text, inline, merge)
+        .map(Some)
+        .map_err(|fault| author.blame(fault))
 }
 
-fn merged(work: &mut Work<'_>, text: &str, inline: &Value, merge: Merge) -> crate::fault::Outcome<String> {
+fn merged(
+    work: &mut Work<'_>,
+    text: &str,
+    inline: &Value,
+    merge: Merge,
+) -> crate::fault::Outcome<String> {
     let arena = &mut work.arena;
-    let file = read::parse(arena, text, 0, 1).map_err(|fault| Fault::text(format!("could not parse values file: {}", fault.message)))?;
+    let file = read::parse(arena, text, 0, 1)
+        .map_err(|fault| Fault::text(format!("could not parse values file: {}", fault.message)))?;
     let own = write::from_value(arena, inline, write::Numbers::Exact, (0, 0));
     let Some(file) = file.filter(|id| !arena.is_null(*id)) else {
         return Ok(yaml::to_string(inline));

@@ -28,7 +28,9 @@ pub(crate) fn set(
         }
         let mut touched = Vec::new();
         let arena = &mut work.arena;
-        updater.walk(arena, root, &mut Trail::new(), &mut touched).map_err(blame)?;
+        updater
+            .walk(arena, root, &mut Trail::new(), &mut touched)
+            .map_err(blame)?;
         for spec in specs {
             let mut set = |arena: &mut Arena, id: NodeId, trail: &Trail| {
                 updater.update(arena, id, trail, &mut touched)
@@ -70,7 +72,10 @@ impl<'a> Updater<'a> {
                     let name = arena.get(key).value.to_string();
                     trail.push(name);
                     self.walk(arena, value, trail, touched)?;
-                    let listed = matches!(trail.last().map(String::as_str), Some("containers" | "initContainers"));
+                    let listed = matches!(
+                        trail.last().map(String::as_str),
+                        Some("containers" | "initContainers")
+                    );
                     if listed && arena.kind(value) == Kind::Sequence {
                         self.containers(arena, value, trail, touched)?;
                     }
@@ -174,7 +179,10 @@ mod tests {
     fn images_are_taken_apart() {
         assert_eq!(split("nginx"), ("nginx", "", ""));
         assert_eq!(split("nginx:1.2"), ("nginx", "1.2", ""));
-        assert_eq!(split("host:5000/a/b:1@sha256:f"), ("host:5000/a/b", "1", "sha256:f"));
+        assert_eq!(
+            split("host:5000/a/b:1@sha256:f"),
+            ("host:5000/a/b", "1", "sha256:f")
+        );
         assert_eq!(split("a@sha256:f"), ("a", "", "sha256:f"));
     }
 }

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 pub(crate) type Words = BTreeMap<String, String>;
 
 /// The names that a kustomization file may have.
-pub(crate) const FILE_NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+pub(crate) const FILE_NAMES: [&str; 3] =
+    ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 const VERSION: &str = "kustomize.config.k8s.io/v1beta1";
 const COMPONENT_VERSION: &str = "kustomize.config.k8s.io/v1alpha1";
@@ -55,12 +56,40 @@ pub(crate) struct Kustomization {
 }
 
 const NAMES: &[&str] = &[
-    "apiVersion", "kind", "metadata", "openapi", "namePrefix", "nameSuffix", "namespace",
-    "commonLabels", "labels", "commonAnnotations", "patchesStrategicMerge", "patchesJson6902",
-    "patches", "images", "imageTags", "replacements", "replicas", "vars", "sortOptions",
-    "resources", "components", "crds", "bases", "configMapGenerator", "secretGenerator",
-    "helmGlobals", "helmCharts", "helmChartInflationGenerator", "generatorOptions",
-    "configurations", "generators", "transformers", "validators", "buildMetadata",
+    "apiVersion",
+    "kind",
+    "metadata",
+    "openapi",
+    "namePrefix",
+    "nameSuffix",
+    "namespace",
+    "commonLabels",
+    "labels",
+    "commonAnnotations",
+    "patchesStrategicMerge",
+    "patchesJson6902",
+    "patches",
+    "images",
+    "imageTags",
+    "replacements",
+    "replicas",
+    "vars",
+    "sortOptions",
+    "resources",
+    "components",
+    "crds",
+    "bases",
+    "configMapGenerator",
+    "secretGenerator",
+    "helmGlobals",
+    "helmCharts",
+    "helmChartInflationGenerator",
+    "generatorOptions",
+    "configurations",
+    "generators",
+    "transformers",
+    "validators",
+    "buildMetadata",
 ];
 
 impl Kustomization {
@@ -92,7 +121,12 @@ impl Kustomization {
             crds: fields.list("crds")?.unwrap_or_default(),
             bases: fields.list("bases")?,
             config_maps: fields.list("configMapGenerator")?.unwrap_or_default(),
-            secrets: fields.list::<SecretArgs>("secretGenerator")?.unwrap_or_default().into_iter().map(|s| s.0).collect(),
+            secrets: fields
+                .list::<SecretArgs>("secretGenerator")?
+                .unwrap_or_default()
+                .into_iter()
+                .map(|s| s.0)
+                .collect(),
             helm_globals: fields.option("helmGlobals")?,
             helm_charts: fields.list("helmCharts")?.unwrap_or_default(),
             generator_options: fields.option("generatorOptions")?,
@@ -104,7 +138,9 @@ impl Kustomization {
             empty: is_empty(value),
         };
         fields.option::<ObjectMeta>("metadata")?;
-        let old_charts: Vec<OldChart> = fields.list("helmChartInflationGenerator")?.unwrap_or_default();
+        let old_charts: Vec<OldChart> = fields
+            .list("helmChartInflationGenerator")?
+            .unwrap_or_default();
         fields.end()?;
         k.absorb_old_charts(old_charts);
         Ok(k)
@@ -134,9 +170,24 @@ impl Kustomization {
             (self.bases.is_some(), "bases", "resources", ""),
             (self.common_labels.is_some(), "commonLabels", "labels", ""),
             (self.image_tags.is_some(), "imageTags", "images", ""),
-            (self.patches_json6902.is_some(), "patchesJson6902", "patches", ""),
-            (self.patches_strategic_merge.is_some(), "patchesStrategicMerge", "patches", ""),
-            (self.vars.is_some(), "vars", "replacements", "[EXPERIMENTAL] "),
+            (
+                self.patches_json6902.is_some(),
+                "patchesJson6902",
+                "patches",
+                "",
+            ),
+            (
+                self.patches_strategic_merge.is_some(),
+                "patchesStrategicMerge",
+                "patches",
+                "",
+            ),
+            (
+                self.vars.is_some(),
+                "vars",
+                "replacements",
+                "[EXPERIMENTAL] ",
+            ),
         ];
         let line = |(_, old, new, how): &(bool, &str, &str, &str)| {
             format!("# Warning: '{old}' is deprecated. Please use '{new}' instead. {how}{FIX}")
@@ -157,7 +208,8 @@ impl Kustomization {
             };
         }
         self.resources.extend(self.bases.take().unwrap_or_default());
-        self.images.extend(self.image_tags.take().unwrap_or_default());
+        self.images
+            .extend(self.image_tags.take().unwrap_or_default());
         for args in self.config_maps.iter_mut().chain(&mut self.secrets) {
             if !args.env.is_empty() {
                 args.envs.push(std::mem::take(&mut args.env));
@@ -560,7 +612,12 @@ impl GeneratorOptions {
 impl Decode for GeneratorOptions {
     fn decode(value: &Value, path: &str) -> Result<Self, Fault> {
         let mut fields = Fields::of(value, path)?;
-        fields.spelled(&["labels", "annotations", "disableNameSuffixHash", "immutable"]);
+        fields.spelled(&[
+            "labels",
+            "annotations",
+            "disableNameSuffixHash",
+            "immutable",
+        ]);
         let options = Self {
             labels: fields.option("labels")?.unwrap_or_default(),
             annotations: fields.option("annotations")?.unwrap_or_default(),
@@ -589,7 +646,17 @@ pub(crate) struct GeneratorArgs {
 
 impl GeneratorArgs {
     pub(crate) fn fields(fields: &mut Fields<'_>) -> Result<Self, Fault> {
-        fields.spelled(&["name", "namespace", "behavior", "literals", "files", "envs", "env", "options", "type"]);
+        fields.spelled(&[
+            "name",
+            "namespace",
+            "behavior",
+            "literals",
+            "files",
+            "envs",
+            "env",
+            "options",
+            "type",
+        ]);
         Ok(Self {
             name: fields.text("name")?,
             namespace: fields.text("namespace")?,
@@ -668,9 +735,23 @@ pub(crate) struct HelmChart {
 impl HelmChart {
     pub(crate) fn fields(fields: &mut Fields<'_>) -> Result<Self, Fault> {
         fields.spelled(&[
-            "name", "version", "repo", "releaseName", "namespace", "additionalValuesFiles",
-            "valuesFile", "valuesInline", "valuesMerge", "includeCRDs", "skipHooks", "apiVersions",
-            "kubeVersion", "nameTemplate", "skipTests", "debug", "devel",
+            "name",
+            "version",
+            "repo",
+            "releaseName",
+            "namespace",
+            "additionalValuesFiles",
+            "valuesFile",
+            "valuesInline",
+            "valuesMerge",
+            "includeCRDs",
+            "skipHooks",
+            "apiVersions",
+            "kubeVersion",
+            "nameTemplate",
+            "skipTests",
+            "debug",
+            "devel",
         ]);
         let chart = Self {
             name: fields.text("name")?,

@@ -32,7 +32,11 @@ pub(crate) fn set(
             for spec in specs {
                 let mut set = |arena: &mut Arena, id: NodeId, trail: &Trail| {
                     arena.set(id, key, node)?;
-                    touched.push(format!("{}{}", fieldspec::pointer(trail), fieldspec::pointer(std::slice::from_ref(key))));
+                    touched.push(format!(
+                        "{}{}",
+                        fieldspec::pointer(trail),
+                        fieldspec::pointer(std::slice::from_ref(key))
+                    ));
                     Ok(())
                 };
                 fieldspec::apply(&mut work.arena, root, spec, Some(&creation), &mut set)
@@ -48,7 +52,10 @@ pub(crate) fn set(
 
 /// The label that says who built it.
 pub(crate) fn managed_by(work: &mut Work<'_>, list: &[usize], author: &Author) -> Result {
-    let words = [("app.kubernetes.io/managed-by".to_owned(), format!("kustomize-{VERSION}"))];
+    let words = [(
+        "app.kubernetes.io/managed-by".to_owned(),
+        format!("kustomize-{VERSION}"),
+    )];
     let specs = [FieldSpec::of_all("metadata/labels", true)];
     set(work, list, &words.into(), &specs, author)
 }

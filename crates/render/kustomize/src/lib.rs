@@ -187,7 +187,10 @@ pub struct Build {
 impl Build {
     /// The text that `kustomize build` prints.
     pub fn to_yaml(&self) -> String {
-        let texts = self.manifests.iter().map(|manifest| yaml::to_string(&manifest.object));
+        let texts = self
+            .manifests
+            .iter()
+            .map(|manifest| yaml::to_string(&manifest.object));
         texts.collect::<Vec<_>>().join("---\n")
     }
 

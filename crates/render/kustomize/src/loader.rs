@@ -1,10 +1,10 @@
 //! Where a kustomization finds its files: its own directory, other directories of the tree, other
 //! repositories.
 
+use crate::LoadRestrictor;
 use crate::error::{KustomizeError, Spot, tree_words};
 use crate::repo::Remote;
 use crate::work::Work;
-use crate::LoadRestrictor;
 use model::tree::{EntryKind, clean};
 use model::{SourceTree, TreeError};
 use std::rc::Rc;
@@ -26,7 +26,9 @@ type Result<T> = std::result::Result<T, KustomizeError>;
 
 /// Whether a path is the address of a remote file.
 pub(crate) fn is_url(path: &str) -> bool {
-    let scheme = path.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+    let scheme = path
+        .split_once(':')
+        .map(|(scheme, _)| scheme.to_ascii_lowercase());
     matches!(scheme.as_deref(), Some("http" | "https"))
 }
 
@@ -62,7 +64,9 @@ impl Loader {
     }
 
     fn repository(&self) -> Option<&Remote> {
-        self.remote.as_ref().or_else(|| self.parent.as_ref()?.repository())
+        self.remote
+            .as_ref()
+            .or_else(|| self.parent.as_ref()?.repository())
     }
 
     /// The path of the tree that a path in the kustomization means.
@@ -100,11 +104,13 @@ impl Loader {
         }
         let wanted = self.resolve(path, work, at)?;
         let missing = |error: &TreeError| match error {
-            TreeError::OutOfBounds { .. } | TreeError::LinkLoop { .. } => KustomizeError::Forbidden {
-                at: at.clone(),
-                path: path.to_owned(),
-                why: error.to_string(),
-            },
+            TreeError::OutOfBounds { .. } | TreeError::LinkLoop { .. } => {
+                KustomizeError::Forbidden {
+                    at: at.clone(),
+                    path: path.to_owned(),
+                    why: error.to_string(),
+                }
+            }
             _ => KustomizeError::Missing {
                 at: at.clone(),
                 path: path.to_owned(),
@@ -121,7 +127,11 @@ impl Loader {
                 path: path.to_owned(),
                 why: format!(
                     "security; it is not in or below `{}` (--load-restrictor LoadRestrictionsNone allows it)",
-                    if self.root.is_empty() { "." } else { &self.root }
+                    if self.root.is_empty() {
+                        "."
+                    } else {
+                        &self.root
+                    }
                 ),
             });
         }
@@ -129,7 +139,12 @@ impl Loader {
     }
 
     /// The directory of a base or component.
-    pub(crate) fn enter(self: &Rc<Self>, path: &str, work: &Work<'_>, at: &Spot) -> Result<Rc<Self>> {
+    pub(crate) fn enter(
+        self: &Rc<Self>,
+        path: &str,
+        work: &Work<'_>,
+        at: &Spot,
+    ) -> Result<Rc<Self>> {
         if path.is_empty() {
             return Err(KustomizeError::Settings {
                 at: at.clone(),
@@ -177,7 +192,10 @@ impl Loader {
     ) -> Result<Rc<Self>> {
         let mut visited = Some(self);
         while let Some(loader) = visited {
-            let again = loader.remote.as_ref().is_some_and(|r| r.raw.starts_with(&repository.raw));
+            let again = loader
+                .remote
+                .as_ref()
+                .is_some_and(|r| r.raw.starts_with(&repository.raw));
             if again {
                 return Err(KustomizeError::Cycle {
                     at: at.clone(),
@@ -190,7 +208,13 @@ impl Loader {
         let tree = tree.map_err(|why| remote(at, &repository.raw, &why))?;
         let root = match tree.locate(&repository.path) {
             Ok((root, EntryKind::Directory)) => root,
-            Ok(_) => return Err(remote(at, &repository.raw, "it refers to a file; a directory is needed")),
+            Ok(_) => {
+                return Err(remote(
+                    at,
+                    &repository.raw,
+                    "it refers to a file; a directory is needed",
+                ));
+            }
             Err(error) => return Err(remote(at, &repository.raw, &error.to_string())),
         };
         Ok(Rc::new(Self {
@@ -240,7 +264,9 @@ fn remote(at: &Spot, address: &str, why: &str) -> KustomizeError {
 fn is_in(directory: &str, root: &str) -> bool {
     root.is_empty()
         || directory == root
-        || directory.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'))
+        || directory
+            .strip_prefix(root)
+            .is_some_and(|rest| rest.starts_with('/'))
 }
 
 // The name nearest to the first part of a path that is not there.
@@ -275,5 +301,7 @@ fn relative(from: &str, to: &str) -> String {
     let to: Vec<&str> = to.split('/').collect();
     let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
     let up = std::iter::repeat_n("..", from.len() - common);
-    up.chain(to[common..].iter().copied()).collect::<Vec<_>>().join("/")
+    up.chain(to[common..].iter().copied())
+        .collect::<Vec<_>>()
+        .join("/")
 }

@@ -122,14 +122,19 @@ impl Configured {
 // Fields that are filled, a line each.
 fn lines(fields: &[(&str, &str)]) -> String {
     let filled = fields.iter().filter(|(_, value)| !value.is_empty());
-    filled.map(|(name, value)| format!("{name}: {}\n", quoted(value))).collect()
+    filled
+        .map(|(name, value)| format!("{name}: {}\n", quoted(value)))
+        .collect()
 }
 
 fn quoted(value: &str) -> String {
     let text = yaml::to_string(&model::Value::String(value.to_owned()));
     let text = text.trim_end_matches('\n').to_owned();
     // The newer printer leaves a few words alone that the older one quotes.
-    if scalar::resolve(value) == scalar::Scalar::Text && text.starts_with('"') && text.len() == value.len() + 2 {
+    if scalar::resolve(value) == scalar::Scalar::Text
+        && text.starts_with('"')
+        && text.len() == value.len() + 2
+    {
         return text;
     }
     text
@@ -165,10 +170,14 @@ pub(crate) fn set_origin(work: &mut Work<'_>, at: usize, note: &str) -> Outcome 
 
 /// Notes what made a resource, unless that is known.
 pub(crate) fn set_origin_if_none(work: &mut Work<'_>, at: usize, by: &Configured) -> Outcome {
-    let known = work.root(at).is_some_and(|root| {
-        resource::annotation(&work.arena, root, resource::ORIGIN).is_some()
-    });
-    if known { Ok(()) } else { set_origin(work, at, &by.note()) }
+    let known = work
+        .root(at)
+        .is_some_and(|root| resource::annotation(&work.arena, root, resource::ORIGIN).is_some());
+    if known {
+        Ok(())
+    } else {
+        set_origin(work, at, &by.note())
+    }
 }
 
 /// Notes in all resources that a transformer ran over them.

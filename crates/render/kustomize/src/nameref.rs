@@ -39,7 +39,11 @@ pub(crate) fn fix(work: &mut Work<'_>, all: &Accumulated, author: &Author) -> Re
         let chosen = filters.entry(gvk.clone()).or_insert_with(|| {
             let pairs = config.name_reference.iter().flat_map(|reference| {
                 let fits = |spec: &&FieldSpec| gvk.is_selected(&spec.gvk);
-                reference.referrers.iter().filter(fits).map(|spec| (spec, &reference.gvk))
+                reference
+                    .referrers
+                    .iter()
+                    .filter(fits)
+                    .map(|spec| (spec, &reference.gvk))
             });
             pairs.collect()
         });
@@ -72,7 +76,11 @@ fn refused(work: &Work<'_>, at: usize, spec: &FieldSpec, fault: Fault) -> Kustom
     KustomizeError::Step {
         at: work.spot(at),
         step: "nameReference".into(),
-        message: format!("updating name reference in '{}' field of {}: {fault}", spec.path, work.id(at).words()),
+        message: format!(
+            "updating name reference in '{}' field of {}: {fault}",
+            spec.path,
+            work.id(at).words()
+        ),
     }
 }
 
@@ -90,7 +98,11 @@ fn collect(work: &Work<'_>, list: &[usize]) -> Referrals {
         let mut seen = HashSet::new();
         for id in &previous {
             if seen.insert(id.name.as_str()) {
-                referrals.by_name.entry(id.name.clone()).or_default().push(number);
+                referrals
+                    .by_name
+                    .entry(id.name.clone())
+                    .or_default()
+                    .push(number);
             }
         }
         let original_namespace = work.original_id(at).effective().to_owned();
@@ -114,8 +126,14 @@ fn role_binding_namespaces(arena: &Arena, root: NodeId) -> HashSet<String> {
         return found;
     };
     for &subject in arena.content(subjects) {
-        let text = |name: &str| arena.field(subject, name).map(|id| arena.get(id).value.to_string());
-        if let (Some(namespace), Some("ServiceAccount")) = (text("namespace"), text("kind").as_deref()) {
+        let text = |name: &str| {
+            arena
+                .field(subject, name)
+                .map(|id| arena.get(id).value.to_string())
+        };
+        if let (Some(namespace), Some("ServiceAccount")) =
+            (text("namespace"), text("kind").as_deref())
+        {
             found.insert(namespace);
         }
     }
@@ -155,7 +173,11 @@ impl Referrer<'_> {
                     match arena.kind(entry) {
                         Kind::Scalar => self.set_scalar(arena, entry, spec, target, &trail)?,
                         Kind::Mapping => self.set_mapping(arena, entry, spec, target, &trail)?,
-                        _ => return Err(Fault::text("expected to be either a string or a map of string")),
+                        _ => {
+                            return Err(Fault::text(
+                                "expected to be either a string or a map of string",
+                            ));
+                        }
                     }
                 }
                 Ok(())
@@ -245,14 +267,19 @@ impl Referrer<'_> {
                 && role.as_ref().is_none_or(selected)
                 && self.in_reach(arena, candidate)
         };
-        let mut found: Vec<&Candidate> =
-            named.iter().map(|at| &self.referrals.all[*at]).filter(fits).collect();
+        let mut found: Vec<&Candidate> = named
+            .iter()
+            .map(|at| &self.referrals.all[*at])
+            .filter(fits)
+            .collect();
         if let [one] = found[..] {
             return Ok(Some(one));
         }
         found.retain(|candidate| resource::same_affixes(arena, candidate.root, self.root, true));
         if found.len() > 1 {
-            found.retain(|candidate| resource::same_affixes(arena, candidate.root, self.root, false));
+            found.retain(|candidate| {
+                resource::same_affixes(arena, candidate.root, self.root, false)
+            });
         }
         let Some(first) = found.first().copied() else {
             return Ok(None);
@@ -264,8 +291,14 @@ impl Referrer<'_> {
         if alike {
             return Ok(Some(first));
         }
-        let names: Vec<String> = found.iter().map(|candidate| candidate.current.words()).collect();
-        Err(Fault::text(format!("found multiple possible referrals: {}", names.join(", "))))
+        let names: Vec<String> = found
+            .iter()
+            .map(|candidate| candidate.current.words())
+            .collect();
+        Err(Fault::text(format!(
+            "found multiple possible referrals: {}",
+            names.join(", ")
+        )))
     }
 
     // What may be referred to at all: the same namespace, or none.
@@ -273,7 +306,9 @@ impl Referrer<'_> {
         self.id.cluster
             || candidate.current.cluster
             || candidate.current.effective() == self.id.effective()
-            || self.spots.contains(resource::namespace(arena, candidate.root))
+            || self
+                .spots
+                .contains(resource::namespace(arena, candidate.root))
     }
 
     fn in_reach(&self, arena: &Arena, candidate: &Candidate) -> bool {
@@ -311,7 +346,11 @@ impl Referrer<'_> {
             return None;
         }
         let role = arena.field(self.root, "roleRef")?;
-        let text = |name: &str| arena.field(role, name).map(|id| arena.get(id).value.to_string());
+        let text = |name: &str| {
+            arena
+                .field(role, name)
+                .map(|id| arena.get(id).value.to_string())
+        };
         Some(Gvk {
             group: text("apiGroup")?,
             version: String::new(),

@@ -42,7 +42,12 @@ pub(crate) struct Setting {
 }
 
 /// Sets the namespace of all resources.
-pub(crate) fn set(work: &mut Work<'_>, list: &[usize], setting: &Setting, author: &Author) -> Result {
+pub(crate) fn set(
+    work: &mut Work<'_>,
+    list: &[usize],
+    setting: &Setting,
+    author: &Author,
+) -> Result {
     if setting.namespace.is_empty() {
         return Ok(());
     }
@@ -74,7 +79,9 @@ pub(crate) fn set(work: &mut Work<'_>, list: &[usize], setting: &Setting, author
         let count = counts.entry(id.key()).or_default();
         *count += 1;
         if *count != 1 {
-            let first = list.iter().find(|other| **other != at && work.id(**other).same(&id));
+            let first = list
+                .iter()
+                .find(|other| **other != at && work.id(**other).same(&id));
             return Err(KustomizeError::Duplicate {
                 id: id.words(),
                 first: first.map_or_else(|| author.at.clone(), |first| work.spot(*first)),
@@ -86,7 +93,11 @@ pub(crate) fn set(work: &mut Work<'_>, list: &[usize], setting: &Setting, author
 }
 
 /// Sets the namespace of one object; gives the fields that were set.
-pub(crate) fn set_one(work: &mut Work<'_>, root: NodeId, setting: &Setting) -> Outcome<Vec<String>> {
+pub(crate) fn set_one(
+    work: &mut Work<'_>,
+    root: NodeId,
+    setting: &Setting,
+) -> Outcome<Vec<String>> {
     let (version, kind) = (
         resource::api_version(&work.arena, root).to_owned(),
         resource::kind(&work.arena, root).to_owned(),

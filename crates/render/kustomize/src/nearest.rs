@@ -37,8 +37,14 @@ mod tests {
 
     #[test]
     fn near_words_are_found() {
-        assert_eq!(nearest("resource", ["resources", "patches"]), Some("resources"));
-        assert_eq!(nearest("comonLabels", ["commonLabels", "labels"]), Some("commonLabels"));
+        assert_eq!(
+            nearest("resource", ["resources", "patches"]),
+            Some("resources")
+        );
+        assert_eq!(
+            nearest("comonLabels", ["commonLabels", "labels"]),
+            Some("commonLabels")
+        );
         assert_eq!(nearest("x", ["resources"]), None);
     }
 }

@@ -153,7 +153,11 @@ impl Arena {
     /// The text of a node; of a null it is empty.
     pub(crate) fn value(&self, id: NodeId) -> &str {
         let node = self.get(id);
-        if node.tag == Tag::Null { "" } else { &node.value }
+        if node.tag == Tag::Null {
+            ""
+        } else {
+            &node.value
+        }
     }
 
     pub(crate) fn is_null(&self, id: NodeId) -> bool {
@@ -215,7 +219,8 @@ impl Arena {
         if node.kind != Kind::Mapping {
             return None;
         }
-        self.find(&node.content, name).map(|at| node.content[at + 1])
+        self.find(&node.content, name)
+            .map(|at| node.content[at + 1])
     }
 
     fn find(&self, content: &[NodeId], name: &str) -> Option<usize> {
@@ -302,7 +307,11 @@ impl Arena {
     /// Follows a path of field names, indexes and `[name=value]`.
     pub(crate) fn lookup(&self, id: NodeId, path: &[&str]) -> Outcome<Option<NodeId>> {
         let mut at = id;
-        for part in path.iter().map(|part| part.trim()).filter(|p| !p.is_empty()) {
+        for part in path
+            .iter()
+            .map(|part| part.trim())
+            .filter(|p| !p.is_empty())
+        {
             let next = if let Ok(index) = part.parse::<i64>() {
                 let index = usize::try_from(index)
                     .map_err(|_| Fault::text(format!("array index {index} cannot be negative")))?;
@@ -328,7 +337,12 @@ impl Arena {
     }
 
     /// Follows a path of field names and makes what is missing; the last is of the given kind.
-    pub(crate) fn lookup_create(&mut self, id: NodeId, kind: Kind, path: &[&str]) -> Outcome<NodeId> {
+    pub(crate) fn lookup_create(
+        &mut self,
+        id: NodeId,
+        kind: Kind,
+        path: &[&str],
+    ) -> Outcome<NodeId> {
         let mut at = id;
         for (index, part) in path.iter().enumerate() {
             let kind = if index + 1 == path.len() {

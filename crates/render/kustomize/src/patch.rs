@@ -39,15 +39,16 @@ pub(crate) fn load(
 ) -> Result<Loaded> {
     let refuse = |message: &str| Err(author.blame(Fault::text(message)));
     let inline = patch.patch.trim();
-    let (bytes, file, line): (Vec<u8>, String, usize) = match (inline.is_empty(), patch.path.is_empty()) {
-        (true, true) => return refuse("must specify one of patch and path"),
-        (false, false) => return refuse("patch and path can't be set at the same time"),
-        (false, true) => (inline.into(), author.at.file.clone(), author.at.line),
-        (true, false) => {
-            let (bytes, file) = loader.load(&patch.path, work, &author.at)?;
-            (bytes.to_vec(), file, 1)
-        }
-    };
+    let (bytes, file, line): (Vec<u8>, String, usize) =
+        match (inline.is_empty(), patch.path.is_empty()) {
+            (true, true) => return refuse("must specify one of patch and path"),
+            (false, false) => return refuse("patch and path can't be set at the same time"),
+            (false, true) => (inline.into(), author.at.file.clone(), author.at.line),
+            (true, false) => {
+                let (bytes, file) = loader.load(&patch.path, work, &author.at)?;
+                (bytes.to_vec(), file, 1)
+            }
+        };
     let mut own = author.clone();
     own.at.file.clone_from(&file);
     own.at.line = line;
@@ -94,7 +95,9 @@ fn neither(
         };
     }
     let why = Fault::from(fault);
-    author.blame(Fault::text(format!("unable to parse SM or JSON patch: {why}")))
+    author.blame(Fault::text(format!(
+        "unable to parse SM or JSON patch: {why}"
+    )))
 }
 
 fn allow(work: &mut Work<'_>, at: usize, patch: &Patch) -> Outcome {
@@ -163,9 +166,17 @@ pub(crate) fn apply(work: &mut Work<'_>, all: &mut Accumulated, loaded: &Loaded)
     }
 }
 
-fn select(work: &Work<'_>, all: &Accumulated, selector: &Selector, author: &Author) -> Result<List> {
+fn select(
+    work: &Work<'_>,
+    all: &Accumulated,
+    selector: &Selector,
+    author: &Author,
+) -> Result<List> {
     let matcher = Matcher::new(selector).map_err(|fault| {
-        author.blame(fault.within(format_args!("unable to find patch target {}", selector::words(selector))))
+        author.blame(fault.within(format_args!(
+            "unable to find patch target {}",
+            selector::words(selector)
+        )))
     })?;
     Ok(matcher.select(work, &all.list))
 }
@@ -184,7 +195,8 @@ pub(crate) fn apply_old_merge(
 // The one resource that has, or had, the name of a patch.
 fn find(work: &Work<'_>, list: &[usize], patch: usize, author: &Author) -> Result<usize> {
     let id = work.original_id(patch);
-    let fits = |at: &usize| !work.is_gone(*at) && work.all_ids(*at).iter().any(|other| id.same(other));
+    let fits =
+        |at: &usize| !work.is_gone(*at) && work.all_ids(*at).iter().any(|other| id.same(other));
     let found: Vec<usize> = list.iter().copied().filter(fits).collect();
     let why = match found[..] {
         [one] => return Ok(one),
@@ -221,12 +233,21 @@ fn merge_selected(
         all.list.clone()
     } else {
         let known: std::collections::HashSet<_> = ids.into_iter().collect();
-        all.list.iter().copied().filter(|at| known.contains(&work.id(*at))).collect()
+        all.list
+            .iter()
+            .copied()
+            .filter(|at| known.contains(&work.id(*at)))
+            .collect()
     };
     for at in chosen {
         merge_touching(work, at, patch, author, true)?;
     }
-    let list: List = all.list.iter().copied().filter(|at| !work.is_gone(*at)).collect();
+    let list: List = all
+        .list
+        .iter()
+        .copied()
+        .filter(|at| !work.is_gone(*at))
+        .collect();
     all.list.clear();
     all.names = None;
     resmap::append(work, all, &list)
@@ -341,7 +362,8 @@ fn json_one(
     }
     let notes = resource::internal_notes(&work.arena, root);
     let before = write::to_value(&work.arena, root, true)?;
-    let after = merge::json_patch(before.clone(), operations).map_err(|error| Fault::text(error.to_string()))?;
+    let after = merge::json_patch(before.clone(), operations)
+        .map_err(|error| Fault::text(error.to_string()))?;
     if !after.is_object() {
         return Err(Fault::text("the patch leaves no object"));
     }
@@ -382,7 +404,8 @@ fn copy_lines(arena: &mut crate::node::Arena, old: NodeId, new: NodeId) {
         return;
     }
     let places = (arena.get(old).source, arena.get(old).line);
-    let same = arena.kind(old) != crate::node::Kind::Scalar || arena.get(old).value == arena.get(new).value;
+    let same = arena.kind(old) != crate::node::Kind::Scalar
+        || arena.get(old).value == arena.get(new).value;
     if same {
         let node = arena.get_mut(new);
         (node.source, node.line) = places;
@@ -395,7 +418,12 @@ fn copy_lines(arena: &mut crate::node::Arena, old: NodeId, new: NodeId) {
             }
         }
     } else {
-        let pairs: Vec<_> = arena.content(old).iter().copied().zip(arena.content(new).iter().copied()).collect();
+        let pairs: Vec<_> = arena
+            .content(old)
+            .iter()
+            .copied()
+            .zip(arena.content(new).iter().copied())
+            .collect();
         for (old, new) in pairs {
             copy_lines(arena, old, new);
         }
@@ -423,7 +451,10 @@ fn differ(before: &Value, after: &Value, trail: &mut String, found: &mut Vec<Str
     let length = trail.len();
     match (before, after) {
         (Value::Object(a), Value::Object(b)) => {
-            let mut names: Vec<&String> = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))).collect();
+            let mut names: Vec<&String> = a
+                .keys()
+                .chain(b.keys().filter(|key| !a.contains_key(*key)))
+                .collect();
             names.sort();
             for name in names {
                 if name.starts_with("internal.config.kubernetes.io/") {
@@ -452,5 +483,8 @@ fn differ(before: &Value, after: &Value, trail: &mut String, found: &mut Vec<Str
 
 fn only_notes(a: Option<&Value>, b: Option<&Value>) -> bool {
     let map = a.or(b).and_then(Value::as_object);
-    map.is_some_and(|map| map.keys().all(|key| key.starts_with("internal.config.kubernetes.io/")))
+    map.is_some_and(|map| {
+        map.keys()
+            .all(|key| key.starts_with("internal.config.kubernetes.io/"))
+    })
 }

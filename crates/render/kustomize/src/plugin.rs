@@ -9,7 +9,8 @@ use crate::fault::Fault;
 use crate::fieldspec::{self, FieldSpec};
 use crate::generate::{self, Made};
 use crate::kustomization::{
-    GeneratorArgs, HelmChart, HelmGlobals, Image, ObjectMeta, Patch, Replacement, ReplacementField, Replica, Selector, Words,
+    GeneratorArgs, HelmChart, HelmGlobals, Image, ObjectMeta, Patch, Replacement, ReplacementField,
+    Replica, Selector, Words,
 };
 use crate::metadata::{self, Configured};
 use crate::namespace::{Setting, Subjects};
@@ -77,11 +78,14 @@ impl Step {
                 }
             }
             Action::Values(value, places) => values::add(work, &list, value, places, author)?,
-            Action::Hash => generate::add_hashes(work, &list).map_err(|fault| author.blame(fault))?,
+            Action::Hash => {
+                generate::add_hashes(work, &list).map_err(|fault| author.blame(fault))?
+            }
         }
         all.names = None;
         if let Some(configured) = &self.configured {
-            metadata::note_transformer(work, &all.list, configured).map_err(|fault| author.blame(fault))?;
+            metadata::note_transformer(work, &all.list, configured)
+                .map_err(|fault| author.blame(fault))?;
         }
         all.list.retain(|at| !work.is_gone(*at));
         Ok(())
@@ -93,7 +97,11 @@ pub(crate) fn generate_own(work: &mut Work<'_>, target: &Target) -> Result<Vec<G
     let mut generated = Vec::new();
     let kustomization = &target.kustomization;
     for (made, list, field) in [
-        (Made::ConfigMap, &kustomization.config_maps, "configMapGenerator"),
+        (
+            Made::ConfigMap,
+            &kustomization.config_maps,
+            "configMapGenerator",
+        ),
         (Made::Secret, &kustomization.secrets, "secretGenerator"),
     ] {
         for (index, args) in list.iter().enumerate() {
@@ -169,7 +177,11 @@ pub(crate) fn own_transformers(
     if !merges.is_empty() {
         let author = target.author_at(work, "patchesStrategicMerge", &["patchesStrategicMerge"]);
         let list = old_merges(work, target, &merges, &author)?;
-        push(Action::OldMerges(list), author, "PatchStrategicMergeTransformer");
+        push(
+            Action::OldMerges(list),
+            author,
+            "PatchStrategicMergeTransformer",
+        );
     }
     for (index, entry) in k.patches.iter().enumerate() {
         let author = target.author_at(work, "patches", &["patches", &index.to_string()]);
@@ -187,41 +199,80 @@ pub(crate) fn own_transformers(
         push(Action::Namespace(setting), author, "NamespaceTransformer");
     }
     for (end, text, specs, field, kind) in [
-        (End::Prefix, &k.name_prefix, &config.name_prefix, "namePrefix", "PrefixTransformer"),
-        (End::Suffix, &k.name_suffix, &config.name_suffix, "nameSuffix", "SuffixTransformer"),
+        (
+            End::Prefix,
+            &k.name_prefix,
+            &config.name_prefix,
+            "namePrefix",
+            "PrefixTransformer",
+        ),
+        (
+            End::Suffix,
+            &k.name_suffix,
+            &config.name_suffix,
+            "nameSuffix",
+            "SuffixTransformer",
+        ),
     ] {
         if !text.is_empty() {
             let author = target.author_at(work, field, &[field]);
-            push(Action::Affix(end, text.clone(), specs.clone()), author, kind);
+            push(
+                Action::Affix(end, text.clone(), specs.clone()),
+                author,
+                kind,
+            );
         }
     }
     let common = k.common_labels.clone().unwrap_or_default();
     for (index, label) in k.labels.iter().enumerate() {
         let author = target.author_at(work, "labels", &["labels", &index.to_string()]);
         let specs = label_specs(label, config).map_err(|fault| author.blame(fault))?;
-        push(Action::Words(label.pairs.clone(), specs), author, "LabelTransformer");
+        push(
+            Action::Words(label.pairs.clone(), specs),
+            author,
+            "LabelTransformer",
+        );
     }
     if !k.labels.is_empty() || !common.is_empty() {
         let author = target.author_at(work, "commonLabels", &["commonLabels"]);
-        push(Action::Words(common, config.common_labels.clone()), author, "LabelTransformer");
+        push(
+            Action::Words(common, config.common_labels.clone()),
+            author,
+            "LabelTransformer",
+        );
     }
     if !k.common_annotations.is_empty() {
         let author = target.author_at(work, "commonAnnotations", &["commonAnnotations"]);
-        let action = Action::Words(k.common_annotations.clone(), config.common_annotations.clone());
+        let action = Action::Words(
+            k.common_annotations.clone(),
+            config.common_annotations.clone(),
+        );
         push(action, author, "AnnotationsTransformer");
     }
     for (index, entry) in k.patches_json6902.iter().flatten().enumerate() {
-        let author = target.author_at(work, "patchesJson6902", &["patchesJson6902", &index.to_string()]);
+        let author = target.author_at(
+            work,
+            "patchesJson6902",
+            &["patchesJson6902", &index.to_string()],
+        );
         let action = json_patch(work, target, entry, &author)?;
         push(action, author, "PatchJson6902Transformer");
     }
     for (index, replica) in k.replicas.iter().enumerate() {
         let author = target.author_at(work, "replicas", &["replicas", &index.to_string()]);
-        push(Action::Replicas(replica.clone(), config.replicas.clone()), author, "ReplicaCountTransformer");
+        push(
+            Action::Replicas(replica.clone(), config.replicas.clone()),
+            author,
+            "ReplicaCountTransformer",
+        );
     }
     for (index, image) in k.images.iter().enumerate() {
         let author = target.author_at(work, "images", &["images", &index.to_string()]);
-        push(Action::Image(image.clone(), config.images.clone()), author, "ImageTagTransformer");
+        push(
+            Action::Image(image.clone(), config.images.clone()),
+            author,
+            "ImageTagTransformer",
+        );
     }
     if !k.replacements.is_empty() {
         let author = target.author_at(work, "replacements", &["replacements"]);
@@ -231,10 +282,14 @@ pub(crate) fn own_transformers(
     Ok(steps)
 }
 
-fn label_specs(label: &crate::kustomization::Label, config: &Config) -> crate::fault::Outcome<Vec<FieldSpec>> {
+fn label_specs(
+    label: &crate::kustomization::Label,
+    config: &Config,
+) -> crate::fault::Outcome<Vec<FieldSpec>> {
     let mut specs = label.fields.clone();
     let add = |specs: &mut Vec<FieldSpec>, more: &[FieldSpec]| {
-        more.iter().try_for_each(|spec| fieldspec::merge_one(specs, spec.clone()))
+        more.iter()
+            .try_for_each(|spec| fieldspec::merge_one(specs, spec.clone()))
     };
     add(&mut specs, &config.labels)?;
     if label.include_selectors {
@@ -283,7 +338,11 @@ fn json_patch(work: &Work<'_>, target: &Target, entry: &Patch, author: &Author) 
     let bytes: Vec<u8> = match (entry.path.is_empty(), entry.patch.is_empty()) {
         (true, true) => return refuse("empty file path and empty jsonOp".into()),
         (false, false) => return refuse("must specify a file path or jsonOp, not both".into()),
-        (false, true) => target.loader.load(&entry.path, work, &author.at)?.0.to_vec(),
+        (false, true) => target
+            .loader
+            .load(&entry.path, work, &author.at)?
+            .0
+            .to_vec(),
         (true, false) => entry.patch.clone().into_bytes(),
     };
     match patch::operations(&bytes) {
@@ -307,7 +366,11 @@ fn replacements(
             list.push(entry.inline.clone());
             continue;
         }
-        let targets = entry.inline.targets.as_ref().is_some_and(|targets| !targets.is_empty());
+        let targets = entry
+            .inline
+            .targets
+            .as_ref()
+            .is_some_and(|targets| !targets.is_empty());
         if entry.inline.source.is_some() || targets {
             let fault = Fault::text("cannot specify both path and inline replacement");
             return Err(author.blame(fault));
@@ -351,7 +414,8 @@ fn open(work: &Work<'_>, at: usize, what: &str) -> Result<Plugin> {
         at: spot.clone(),
     };
     if version != "builtin" {
-        let annotated = resource::annotation(&work.arena, root, "config.kubernetes.io/function").is_some()
+        let annotated = resource::annotation(&work.arena, root, "config.kubernetes.io/function")
+            .is_some()
             || resource::annotation(&work.arena, root, "config.k8s.io/function").is_some();
         let how = if annotated {
             "a function in a container or program"
@@ -398,7 +462,9 @@ pub(crate) fn generate(work: &mut Work<'_>, target: &Target, at: usize) -> Resul
         }
         "IAMPolicyGenerator" => iam_policy(work, &plugin)?,
         other => {
-            return Err(author.blame(Fault::text(format!("unable to load builtin generator {other}"))));
+            return Err(author.blame(Fault::text(format!(
+                "unable to load builtin generator {other}"
+            ))));
         }
     };
     Ok((list, author, plugin.configured))
@@ -433,7 +499,10 @@ fn iam_policy(work: &mut Work<'_>, plugin: &Plugin) -> Result<List> {
         text("/kubernetesService/name"),
     );
     if !text("/kubernetesService/namespace").is_empty() {
-        yaml.push_str(&format!("  namespace: {}\n", text("/kubernetesService/namespace")));
+        yaml.push_str(&format!(
+            "  namespace: {}\n",
+            text("/kubernetesService/namespace")
+        ));
     }
     objects(work, yaml.as_bytes(), &plugin.author.at.file)
 }
@@ -470,27 +539,40 @@ fn action(work: &mut Work<'_>, target: &Target, plugin: &Plugin) -> Result<Actio
             if entries.is_empty() {
                 return Err(author.blame(Fault::text("empty file path and empty patch content")));
             }
-            Ok(Action::OldMerges(old_merges(work, target, &entries, author)?))
+            Ok(Action::OldMerges(old_merges(
+                work, target, &entries, author,
+            )?))
         }
         Read::Json(entry) => json_patch(work, target, &entry, author),
-        Read::Replacements(entries) => {
-            Ok(Action::Replacements(replacements(work, target, &entries, author)?))
-        }
+        Read::Replacements(entries) => Ok(Action::Replacements(replacements(
+            work, target, &entries, author,
+        )?)),
         Read::Values(value, mut places, path) => {
             if !path.is_empty() {
                 let (bytes, file) = target.loader.load(&path, work, &author.at)?;
                 let more = settings(&bytes, &file)?;
                 let more = decode::leniently(|| Fields::of(&more, "")?.list("targets"));
-                places.extend(more.map_err(|fault| wrong(&file, fault))?.unwrap_or_default());
+                places.extend(
+                    more.map_err(|fault| wrong(&file, fault))?
+                        .unwrap_or_default(),
+                );
             }
             let value = match value.trim() {
-                "" => target.loader.root.rsplit('/').next().unwrap_or("").to_owned(),
+                "" => target
+                    .loader
+                    .root
+                    .rsplit('/')
+                    .next()
+                    .unwrap_or("")
+                    .to_owned(),
                 value => value.to_owned(),
             };
             if places.is_empty() {
                 return Err(author.blame(Fault::text("must specify at least one target")));
             }
-            let bad = places.iter().find(|place| place.field_path.is_empty() || place.position < 0);
+            let bad = places
+                .iter()
+                .find(|place| place.field_path.is_empty() || place.position < 0);
             if bad.is_some() {
                 return Err(author.blame(Fault::text("fieldPath cannot be empty")));
             }
@@ -516,11 +598,17 @@ fn read_action(plugin: &Plugin) -> std::result::Result<Read, decode::Fault> {
     Ok(match plugin.kind.as_str() {
         "LabelTransformer" => {
             let specs = specs()?.unwrap_or_default();
-            Read::Ready(Action::Words(fields.option("labels")?.unwrap_or_default(), specs))
+            Read::Ready(Action::Words(
+                fields.option("labels")?.unwrap_or_default(),
+                specs,
+            ))
         }
         "AnnotationsTransformer" => {
             let specs = specs()?.unwrap_or_default();
-            Read::Ready(Action::Words(fields.option("annotations")?.unwrap_or_default(), specs))
+            Read::Ready(Action::Words(
+                fields.option("annotations")?.unwrap_or_default(),
+                specs,
+            ))
         }
         "PrefixTransformer" | "SuffixTransformer" | "PrefixSuffixTransformer" => {
             let Some(specs) = specs()? else {
@@ -549,23 +637,32 @@ fn read_action(plugin: &Plugin) -> std::result::Result<Read, decode::Fault> {
         }
         "ImageTagTransformer" => {
             let specs = specs()?.unwrap_or_default();
-            Read::Ready(Action::Image(fields.option("imageTag")?.unwrap_or_default(), specs))
+            Read::Ready(Action::Image(
+                fields.option("imageTag")?.unwrap_or_default(),
+                specs,
+            ))
         }
         "ReplicaCountTransformer" => {
             let specs = specs()?.unwrap_or_default();
-            Read::Ready(Action::Replicas(fields.option("replica")?.unwrap_or_default(), specs))
+            Read::Ready(Action::Replicas(
+                fields.option("replica")?.unwrap_or_default(),
+                specs,
+            ))
         }
         "PatchTransformer" => Read::Patch(Patch::decode(&plugin.value, "")?),
-        "PatchStrategicMergeTransformer" => {
-            Read::OldMerges(fields.list("paths")?.unwrap_or_default(), fields.text("patches")?)
-        }
+        "PatchStrategicMergeTransformer" => Read::OldMerges(
+            fields.list("paths")?.unwrap_or_default(),
+            fields.text("patches")?,
+        ),
         "PatchJson6902Transformer" => Read::Json(Patch {
             path: fields.text("path")?,
             patch: fields.text("jsonOp")?,
             target: fields.option("target")?,
             ..Patch::default()
         }),
-        "ReplacementTransformer" => Read::Replacements(fields.list("replacements")?.unwrap_or_default()),
+        "ReplacementTransformer" => {
+            Read::Replacements(fields.list("replacements")?.unwrap_or_default())
+        }
         "ValueAddTransformer" => Read::Values(
             fields.text("value")?,
             fields.list("targets")?.unwrap_or_default(),

@@ -114,7 +114,11 @@ impl Printer<'_> {
         };
         self.out.push_str(&format!("|{hint}{chomp}\n"));
         let indent = indent.max(INDENT);
-        let kept = if chomp == "+" { text.strip_suffix('\n').unwrap_or(text) } else { body };
+        let kept = if chomp == "+" {
+            text.strip_suffix('\n').unwrap_or(text)
+        } else {
+            body
+        };
         for line in kept.split('\n') {
             if !line.is_empty() {
                 self.out.push_str(&" ".repeat(indent));
@@ -152,7 +156,11 @@ impl Printer<'_> {
 }
 
 fn fits_block(text: &str) -> bool {
-    !text.is_empty() && !text.chars().any(|c| c.is_control() && c != '\n' && c != '\t') && !text.contains(" \n")
+    !text.is_empty()
+        && !text
+            .chars()
+            .any(|c| c.is_control() && c != '\n' && c != '\t')
+        && !text.contains(" \n")
 }
 
 fn fits_plain(text: &str) -> bool {

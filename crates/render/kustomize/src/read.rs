@@ -105,7 +105,11 @@ pub(crate) fn text_of(bytes: &[u8]) -> Result<&str, Malformed> {
         return Err(at(format!("text is longer than {SIZE_MAX} bytes"), 1));
     }
     let text = std::str::from_utf8(bytes).map_err(|fault| {
-        let line = bytes[..fault.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
+        let line = bytes[..fault.valid_up_to()]
+            .iter()
+            .filter(|b| **b == b'\n')
+            .count()
+            + 1;
         at("yaml: invalid leading UTF-8 octet".into(), line)
     })?;
     if let Some(position) = text.find(is_forbidden) {
@@ -200,7 +204,9 @@ fn expand_lists(arena: &mut Arena, documents: Vec<Document>) -> Result<Vec<Docum
     let mut pending: std::collections::VecDeque<Document> = documents.into();
     while let Some(document) = pending.pop_front() {
         let root = document.root;
-        let kind = arena.field(root, "kind").map(|kind| arena.get(kind).value.clone());
+        let kind = arena
+            .field(root, "kind")
+            .map(|kind| arena.get(kind).value.clone());
         let items = arena.field(root, "items");
         let (Some(kind), Some(items)) = (kind, items) else {
             result.push(document);
@@ -262,7 +268,9 @@ pub(crate) fn parse(
         source,
         first_line,
     };
-    reader.document().map_err(|fault| worded(fault, stripped, first_line))
+    reader
+        .document()
+        .map_err(|fault| worded(fault, stripped, first_line))
 }
 
 // The words of the reader that all of Kubernetes uses, when it refuses the text too.
@@ -512,7 +520,12 @@ impl<'a> Reader<'a> {
             let escape = &rest[at + 1..];
             match escape.as_bytes() {
                 [b'/', ..] => return Err(self.fault(span, "found unknown escape character")),
-                [b'u', b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F', ..] => {
+                [
+                    b'u',
+                    b'd' | b'D',
+                    b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F',
+                    ..,
+                ] => {
                     let message = "found invalid Unicode character escape code";
                     return Err(self.fault(span, message));
                 }
@@ -573,12 +586,18 @@ impl<'a> Reader<'a> {
             Kind::Mapping => Ok(vec![value]),
             Kind::Sequence => {
                 let entries = self.arena.content(value);
-                if entries.iter().all(|entry| self.arena.kind(*entry) == Kind::Mapping) {
+                if entries
+                    .iter()
+                    .all(|entry| self.arena.kind(*entry) == Kind::Mapping)
+                {
                     return Ok(entries.iter().rev().copied().collect());
                 }
                 Err(self.fault(span, "invalid map merge: received a nested sequence"))
             }
-            _ => Err(self.fault(span, "map merge requires map or sequence of maps as the value")),
+            _ => Err(self.fault(
+                span,
+                "map merge requires map or sequence of maps as the value",
+            )),
         }
     }
 }

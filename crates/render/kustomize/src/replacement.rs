@@ -21,8 +21,14 @@ pub(crate) fn apply(
     replacement: &Replacement,
     author: &Author,
 ) -> Result {
-    let targets = match (&replacement.targets, &replacement.source, &replacement.source_value) {
-        (Some(targets), Some(_), None) | (Some(targets), None, Some(_)) if !targets.is_empty() => targets,
+    let targets = match (
+        &replacement.targets,
+        &replacement.source,
+        &replacement.source_value,
+    ) {
+        (Some(targets), Some(_), None) | (Some(targets), None, Some(_)) if !targets.is_empty() => {
+            targets
+        }
         (Some(targets), Some(_), Some(_)) if !targets.is_empty() => {
             let fault = Fault::text("value and resource selectors are mutually exclusive");
             return Err(author.blame(fault));
@@ -51,8 +57,17 @@ fn ids(work: &Work<'_>, at: usize) -> Vec<ResId> {
     ids
 }
 
-fn source_value(work: &mut Work<'_>, list: &[usize], source: &Source, author: &Author) -> Result<NodeId> {
-    let selected = |at: &usize| ids(work, *at).iter().any(|id| id.is_selected_by(&source.id));
+fn source_value(
+    work: &mut Work<'_>,
+    list: &[usize],
+    source: &Source,
+    author: &Author,
+) -> Result<NodeId> {
+    let selected = |at: &usize| {
+        ids(work, *at)
+            .iter()
+            .any(|id| id.is_selected_by(&source.id))
+    };
     let found: Vec<usize> = list.iter().copied().filter(selected).collect();
     let refuse = |work: &Work<'_>, why: String| {
         Err(KustomizeError::NoTarget {
@@ -78,7 +93,10 @@ fn source_value(work: &mut Work<'_>, list: &[usize], source: &Source, author: &A
     };
     let parts = split_path(path);
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let id = work.arena.lookup(root, &parts).map_err(|fault| author.blame(fault))?;
+    let id = work
+        .arena
+        .lookup(root, &parts)
+        .map_err(|fault| author.blame(fault))?;
     let Some(id) = id.filter(|id| !work.arena.is_empty(*id)) else {
         let why = format!("fieldPath `{path}` is missing for replacement source");
         return refuse(work, why);
@@ -92,12 +110,19 @@ fn refined(arena: &mut Arena, id: NodeId, options: Option<&FieldOptions>) -> Out
         return Ok(id);
     };
     if arena.kind(id) != Kind::Scalar {
-        return Err(Fault::text("delimiter option can only be used with scalar nodes"));
+        return Err(Fault::text(
+            "delimiter option can only be used with scalar nodes",
+        ));
     }
     let value = arena.value(id).to_owned();
-    let part = usize::try_from(options.index).ok().and_then(|at| value.split(&options.delimiter).nth(at));
+    let part = usize::try_from(options.index)
+        .ok()
+        .and_then(|at| value.split(&options.delimiter).nth(at));
     let Some(part) = part else {
-        return Err(Fault::text(format!("options.index {} is out of bounds for value {value}", options.index)));
+        return Err(Fault::text(format!(
+            "options.index {} is out of bounds for value {value}",
+            options.index
+        )));
     };
     let copy = arena.copy(id);
     arena.get_mut(copy).value = part.into();
@@ -113,7 +138,9 @@ fn apply_target(
 ) -> Result {
     let blame = |fault: Fault| author.blame(fault);
     let Some(select) = &target.select else {
-        return Err(blame(Fault::text("target must specify resources to select")));
+        return Err(blame(Fault::text(
+            "target must specify resources to select",
+        )));
     };
     let matcher = Matcher::new(select).map_err(blame)?;
     let rejects: Outcome<Vec<Matcher>> = target.reject.iter().map(Matcher::new).collect();
@@ -158,19 +185,26 @@ fn copy_to(work: &mut Work<'_>, at: usize, value: NodeId, target: &Target) -> Ou
     };
     for path in paths {
         let arena = &mut work.arena;
-        let create = options.filter(|options| options.create).map(|_| arena.kind(value));
+        let create = options
+            .filter(|options| options.create)
+            .map(|_| arena.kind(value));
         let parts = split_path(path);
         if structured(arena, root, value, &parts, create).is_ok() {
             continue;
         }
         let mut found = Vec::new();
         let refusal = || {
-            let can = if create.is_some() { "find or create" } else { "find" };
-            Fault::text(format!("unable to {can} field \"{path}\" in replacement target"))
+            let can = if create.is_some() {
+                "find or create"
+            } else {
+                "find"
+            };
+            Fault::text(format!(
+                "unable to {can} field \"{path}\" in replacement target"
+            ))
         };
-        find(arena, root, &parts, create, &mut found).map_err(|fault| {
-            Fault::text(format!("{}: {fault}", refusal()))
-        })?;
+        find(arena, root, &parts, create, &mut found)
+            .map_err(|fault| Fault::text(format!("{}: {fault}", refusal())))?;
         if found.is_empty() {
             return Err(refusal());
         }
@@ -181,11 +215,18 @@ fn copy_to(work: &mut Work<'_>, at: usize, value: NodeId, target: &Target) -> Ou
     Ok(())
 }
 
-fn set_field(arena: &mut Arena, field: NodeId, value: NodeId, options: Option<&FieldOptions>) -> Outcome {
+fn set_field(
+    arena: &mut Arena,
+    field: NodeId,
+    value: NodeId,
+    options: Option<&FieldOptions>,
+) -> Outcome {
     let value = arena.copy(value);
     if let Some(options) = options.filter(|options| !options.delimiter.is_empty()) {
         if arena.kind(field) != Kind::Scalar {
-            return Err(Fault::text("delimiter option can only be used with scalar nodes"));
+            return Err(Fault::text(
+                "delimiter option can only be used with scalar nodes",
+            ));
         }
         let old = arena.get(field).value.clone();
         let mut parts: Vec<&str> = old.split(&options.delimiter).collect();
@@ -309,7 +350,9 @@ fn find_index(
         arena.get_mut(at).content.push(node);
     }
     let Some(&entry) = arena.content(at).get(index) else {
-        return Err(Fault::text(format!("index {index} specified but only {length} elements found")));
+        return Err(Fault::text(format!(
+            "index {index} specified but only {length} elements found"
+        )));
     };
     find(arena, entry, rest, create, found)
 }
@@ -416,20 +459,27 @@ fn written(arena: &Arena, root: NodeId, old: &str) -> Outcome<String> {
 }
 
 /// Reads a file of replacements: one, or a list.
-pub(crate) fn read_file(value: &model::Value) -> std::result::Result<Vec<Replacement>, crate::decode::Fault> {
+pub(crate) fn read_file(
+    value: &model::Value,
+) -> std::result::Result<Vec<Replacement>, crate::decode::Fault> {
     use crate::decode::Decode;
     if value.is_array() {
         Vec::decode(value, "")
     } else if value.is_object() {
         Ok(vec![Replacement::decode(value, "")?])
     } else {
-        Err(crate::decode::wrong("", value, "a replacement or a list of them"))
+        Err(crate::decode::wrong(
+            "",
+            value,
+            "a replacement or a list of them",
+        ))
     }
 }
 
 /// Whether a resource is still there.
 pub(crate) fn is_there(work: &Work<'_>, at: usize) -> bool {
-    work.root(at).is_some_and(|root| !resource::kind(&work.arena, root).is_empty())
+    work.root(at)
+        .is_some_and(|root| !resource::kind(&work.arena, root).is_empty())
 }
 
 #[cfg(test)]
@@ -438,9 +488,18 @@ mod tests {
 
     #[test]
     fn paths_with_brackets() {
-        assert_eq!(split_path("spec.containers.[name=a.b].image"), ["spec", "containers", "[name=a.b]", "image"]);
-        assert_eq!(split_path(r"metadata.annotations.example\.com/x"), ["metadata", "annotations", "example.com/x"]);
-        assert_eq!(split_path("metadata.annotations.[example.com/x]"), ["metadata", "annotations", "example.com/x"]);
+        assert_eq!(
+            split_path("spec.containers.[name=a.b].image"),
+            ["spec", "containers", "[name=a.b]", "image"]
+        );
+        assert_eq!(
+            split_path(r"metadata.annotations.example\.com/x"),
+            ["metadata", "annotations", "example.com/x"]
+        );
+        assert_eq!(
+            split_path("metadata.annotations.[example.com/x]"),
+            ["metadata", "annotations", "example.com/x"]
+        );
         assert_eq!(split_path("data.*"), ["data", "*"]);
     }
 }

@@ -94,14 +94,17 @@ fn unescape(text: &str) -> String {
 
 fn cut<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
     let head = text.get(..prefix.len())?;
-    head.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
+    head.eq_ignore_ascii_case(prefix)
+        .then(|| &text[prefix.len()..])
 }
 
 // The part up to the path, normalised, and the path.
 fn split_host(address: &str) -> Option<(String, String)> {
     let address = cut(address, "git::").unwrap_or(address);
     let schemes = ["ssh://", "https://", "http://", "file://"];
-    let found = schemes.iter().find_map(|s| cut(address, s).map(|rest| (*s, rest)));
+    let found = schemes
+        .iter()
+        .find_map(|s| cut(address, s).map(|rest| (*s, rest)));
     let (scheme, rest) = found.unwrap_or(("", address));
     let (user, rest) = split_user(rest);
     let lower = rest.to_ascii_lowercase();
@@ -193,11 +196,26 @@ mod tests {
 
     #[test]
     fn addresses_of_all_spellings() {
-        check("https://example.com/org/repo//a/b?ref=v1", "https://example.com/org/repo a/b v1");
-        check("github.com/org/repo/a?ref=main", "https://github.com/org/repo a main");
-        check("git@github.com:org/repo.git//a", "git@github.com:org/repo.git a ");
-        check("ssh://git@example.com/org/repo.git/a?version=2", "ssh://git@example.com/org/repo.git a 2");
-        check("https://dev.azure.com/o/p/_git/repo/a/b", "https://dev.azure.com/o/p/_git/repo a/b ");
+        check(
+            "https://example.com/org/repo//a/b?ref=v1",
+            "https://example.com/org/repo a/b v1",
+        );
+        check(
+            "github.com/org/repo/a?ref=main",
+            "https://github.com/org/repo a main",
+        );
+        check(
+            "git@github.com:org/repo.git//a",
+            "git@github.com:org/repo.git a ",
+        );
+        check(
+            "ssh://git@example.com/org/repo.git/a?version=2",
+            "ssh://git@example.com/org/repo.git a 2",
+        );
+        check(
+            "https://dev.azure.com/o/p/_git/repo/a/b",
+            "https://dev.azure.com/o/p/_git/repo a/b ",
+        );
         check("file:///srv/repo.git//x", "file:///srv/repo.git x ");
         check("https://example.com/org", "none");
         check("../base", "none");

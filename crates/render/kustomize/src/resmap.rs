@@ -16,7 +16,10 @@ pub(crate) type Names = Option<HashMap<(Gvk, String, String), usize>>;
 pub(crate) fn append(work: &Work<'_>, all: &mut Accumulated, list: &[usize]) -> Result {
     let list_now = &all.list;
     let names = all.names.get_or_insert_with(|| {
-        list_now.iter().map(|at| (work.id(*at).key(), *at)).collect()
+        list_now
+            .iter()
+            .map(|at| (work.id(*at).key(), *at))
+            .collect()
     });
     for &at in list {
         let id = work.id(at);
@@ -70,10 +73,15 @@ pub(crate) fn absorb(
                 return Ok(());
             };
             match behavior {
-                Behavior::Replace => resource::copy_meta(&mut work.arena, root, old_root).map_err(blame)?,
+                Behavior::Replace => {
+                    resource::copy_meta(&mut work.arena, root, old_root).map_err(blame)?
+                }
                 Behavior::Merge => merge_into(&mut work.arena, root, old_root).map_err(blame)?,
                 other => {
-                    let why = format!("exists; can not use behavior: '{}', behavior must be merge or replace", other.word());
+                    let why = format!(
+                        "exists; can not use behavior: '{}', behavior must be merge or replace",
+                        other.word()
+                    );
                     return wrong(why);
                 }
             }
@@ -104,14 +112,20 @@ pub(crate) fn near(work: &Work<'_>, list: &[usize], id: &crate::id::ResId) -> Ve
         .map(|other| {
             let kind = usize::from(other.gvk.kind != id.gvk.kind && !id.gvk.kind.is_empty());
             let name = crate::nearest::distance(&other.name, &id.name);
-            let version = usize::from(other.gvk.version != id.gvk.version || other.gvk.group != id.gvk.group);
+            let version =
+                usize::from(other.gvk.version != id.gvk.version || other.gvk.group != id.gvk.group);
             let place = usize::from(other.effective() != id.effective());
             (kind * 4 + name * 3 + version + place, other.words())
         })
         .collect();
     scored.sort();
     scored.dedup();
-    scored.into_iter().take(3).filter(|(score, _)| *score <= 16).map(|(_, words)| words).collect()
+    scored
+        .into_iter()
+        .take(3)
+        .filter(|(score, _)| *score <= 16)
+        .map(|(_, words)| words)
+        .collect()
 }
 
 fn merge_into(arena: &mut Arena, root: NodeId, old: NodeId) -> crate::fault::Outcome {
@@ -135,7 +149,11 @@ fn merge_into(arena: &mut Arena, root: NodeId, old: NodeId) -> crate::fault::Out
     Ok(())
 }
 
-fn data_map(arena: &Arena, root: NodeId, field: &str) -> std::collections::BTreeMap<String, String> {
+fn data_map(
+    arena: &Arena,
+    root: NodeId,
+    field: &str,
+) -> std::collections::BTreeMap<String, String> {
     let Some(map) = arena.field(root, field) else {
         return std::collections::BTreeMap::new();
     };

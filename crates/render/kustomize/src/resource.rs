@@ -92,12 +92,16 @@ impl Behavior {
 
 /// The text of `kind`, whatever it is.
 pub(crate) fn kind(arena: &Arena, root: NodeId) -> &str {
-    arena.field(root, "kind").map_or("", |field| &arena.get(field).value)
+    arena
+        .field(root, "kind")
+        .map_or("", |field| &arena.get(field).value)
 }
 
 /// The text of `apiVersion`, whatever it is.
 pub(crate) fn api_version(arena: &Arena, root: NodeId) -> &str {
-    arena.field(root, "apiVersion").map_or("", |field| &arena.get(field).value)
+    arena
+        .field(root, "apiVersion")
+        .map_or("", |field| &arena.get(field).value)
 }
 
 fn meta_text<'a>(arena: &'a Arena, root: NodeId, name: &str) -> &'a str {
@@ -137,7 +141,10 @@ pub(crate) fn previous_ids(arena: &Arena, root: NodeId) -> Vec<ResId> {
     let namespaces = annotation(arena, root, PREVIOUS_NAMESPACES).unwrap_or("");
     let kinds = annotation(arena, root, PREVIOUS_KINDS).unwrap_or("");
     let gvk = gvk(arena, root);
-    let parts = names.split(',').zip(namespaces.split(',')).zip(kinds.split(','));
+    let parts = names
+        .split(',')
+        .zip(namespaces.split(','))
+        .zip(kinds.split(','));
     parts
         .map(|((name, namespace), kind)| ResId {
             gvk: Gvk {
@@ -161,7 +168,9 @@ pub(crate) fn original_id(arena: &Arena, schemas: &Schemas, root: NodeId) -> Res
 pub(crate) fn annotation<'a>(arena: &'a Arena, root: NodeId, key: &str) -> Option<&'a str> {
     let meta = arena.filled(root, "metadata")?;
     let annotations = arena.field(meta, "annotations")?;
-    arena.field(annotations, key).map(|value| &*arena.get(value).value)
+    arena
+        .field(annotations, key)
+        .map(|value| &*arena.get(value).value)
 }
 
 /// Labels or annotations as texts.
@@ -193,9 +202,8 @@ pub(crate) fn set_words(arena: &mut Arena, root: NodeId, field: &str, words: &Wo
 /// Sets one annotation.
 pub(crate) fn annotate(arena: &mut Arena, root: NodeId, key: &str, value: &str) -> Outcome {
     if let Some(meta) = arena.lookup(root, &["metadata"])? {
-        let empty = |arena: &Arena, id: Option<NodeId>| {
-            id.is_some_and(|id| arena.content(id).is_empty())
-        };
+        let empty =
+            |arena: &Arena, id: Option<NodeId>| id.is_some_and(|id| arena.content(id).is_empty());
         if empty(arena, arena.get_field(meta, "annotations")?) {
             arena.clear(meta, "annotations")?;
         }

@@ -100,7 +100,8 @@ fn go_int(text: &str) -> Option<i128> {
         [b'0', _, ..] => (8, &digits[1..]),
         _ => (10, digits),
     };
-    if digits.is_empty() || digits.len() > 70 || !digits.bytes().all(|b| b.is_ascii_alphanumeric()) {
+    if digits.is_empty() || digits.len() > 70 || !digits.bytes().all(|b| b.is_ascii_alphanumeric())
+    {
         return None;
     }
     let value = i128::from_str_radix(digits, base).ok()?;
@@ -110,7 +111,9 @@ fn go_int(text: &str) -> Option<i128> {
     } else {
         i128::from(u64::MAX)
     };
-    (i128::from(i64::MIN)..=max).contains(&value).then_some(value)
+    (i128::from(i64::MIN)..=max)
+        .contains(&value)
+        .then_some(value)
 }
 
 // [-+]? ( .digits | digits [.digits?] ) ( e[-+]?digits )?
@@ -216,8 +219,15 @@ impl Rest<'_> {
         if let [b'.' | b',', digit, ..] = self.0
             && digit.is_ascii_digit()
         {
-            let digits = self.0[1..].iter().take_while(|b| b.is_ascii_digit()).count();
-            let fraction: String = self.0[1..=digits].iter().take(9).map(|b| char::from(*b)).collect();
+            let digits = self.0[1..]
+                .iter()
+                .take_while(|b| b.is_ascii_digit())
+                .count();
+            let fraction: String = self.0[1..=digits]
+                .iter()
+                .take(9)
+                .map(|b| char::from(*b))
+                .collect();
             let fraction = fraction.trim_end_matches('0');
             if !fraction.is_empty() {
                 text.push('.');
@@ -254,7 +264,9 @@ impl Rest<'_> {
 fn days_in_month(year: u32, month: u32) -> u32 {
     match month {
         4 | 6 | 9 | 11 => 30,
-        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
+            29
+        }
         2 => 28,
         _ => 31,
     }
@@ -272,7 +284,21 @@ pub(crate) fn old_readers_differ(text: &str) -> bool {
 fn old_word(text: &str) -> bool {
     matches!(
         text,
-        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF"
+        "y" | "Y"
+            | "yes"
+            | "Yes"
+            | "YES"
+            | "on"
+            | "On"
+            | "ON"
+            | "n"
+            | "N"
+            | "no"
+            | "No"
+            | "NO"
+            | "off"
+            | "Off"
+            | "OFF"
     )
 }
 
@@ -297,7 +323,10 @@ pub(crate) fn meaning(node: &Node) -> Outcome<Value> {
             return Ok(Value::String(node.value.to_string()));
         }
         let found = resolve(&node.value);
-        if node.tag == Tag::Empty || found.tag() == node.tag || (node.tag == Tag::Merge && &*node.value == "<<") {
+        if node.tag == Tag::Empty
+            || found.tag() == node.tag
+            || (node.tag == Tag::Merge && &*node.value == "<<")
+        {
             if written || node.value.contains('\n') {
                 return Ok(Value::String(node.value.to_string()));
             }
@@ -315,7 +344,8 @@ fn fits_block(text: &str) -> bool {
 // A folded text, printed and read again. The real printer looks at the start of the text, where it
 // should look at the line, to find out whether a break needs another one.
 fn refolded(text: &str) -> String {
-    let begins_blank = text.trim_start_matches('\n').starts_with([' ', '\t']) || text.trim_matches('\n').is_empty();
+    let begins_blank = text.trim_start_matches('\n').starts_with([' ', '\t'])
+        || text.trim_matches('\n').is_empty();
     let mut printed = String::with_capacity(text.len() + 8);
     let (mut after_break, mut leading) = (true, true);
     for c in text.chars() {
@@ -455,7 +485,10 @@ mod tests {
         check("1e3", "1000");
         check("~", "null");
         check("2020-01-02", "\"2020-01-02T00:00:00Z\"");
-        check("2020-01-02T03:04:05.10+02:00", "\"2020-01-02T03:04:05.1+02:00\"");
+        check(
+            "2020-01-02T03:04:05.10+02:00",
+            "\"2020-01-02T03:04:05.1+02:00\"",
+        );
         check("18446744073709551615", "18446744073709551615");
         check("1:30", "\"1:30\"");
     }

@@ -84,7 +84,8 @@ impl Schema {
             }
             (Some("scope"), Some(version), Some(kind)) => {
                 let namespaced = words.next() == Some("namespaced");
-                self.scopes.insert((version.into(), kind.into()), namespaced);
+                self.scopes
+                    .insert((version.into(), kind.into()), namespaced);
             }
             _ => {}
         }
@@ -187,7 +188,11 @@ impl Schema {
                 return Place::Leaf;
             }
             let keys = match property["x-kubernetes-list-map-keys"].as_array() {
-                Some(keys) => keys.iter().filter_map(Value::as_str).map(Into::into).collect(),
+                Some(keys) => keys
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .map(Into::into)
+                    .collect(),
                 None => property["x-kubernetes-patch-merge-key"]
                     .as_str()
                     .into_iter()
@@ -280,7 +285,10 @@ impl Schemas {
     }
 
     pub(crate) fn of_type(&self, api_version: &str, kind: &str) -> Cursor {
-        let own = self.own.as_ref().and_then(|own| own.of_type(api_version, kind));
+        let own = self
+            .own
+            .as_ref()
+            .and_then(|own| own.of_type(api_version, kind));
         if let Some(place) = own {
             return Cursor { own: true, place };
         }
@@ -346,7 +354,11 @@ mod tests {
         let ports = schemas.field(element, "ports");
         let (keys, _) = schemas.merged_list(ports).expect("ports are merged");
         assert_eq!(keys, ["containerPort", "protocol"]);
-        assert!(schemas.merged_list(schemas.field(element, "args")).is_none());
+        assert!(
+            schemas
+                .merged_list(schemas.field(element, "args"))
+                .is_none()
+        );
     }
 
     #[test]

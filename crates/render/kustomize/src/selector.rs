@@ -30,7 +30,10 @@ impl Word {
         if text.is_empty() {
             return Ok(Self::Any);
         }
-        if text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'/')) {
+        if text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'/'))
+        {
             return Ok(Self::Plain(text.to_owned()));
         }
         pattern(&format!("^(?:{text})$")).map(Self::Pattern)
@@ -103,7 +106,8 @@ impl Matcher {
         let fits = |selector: &Option<LabelSelector>, field: &str| {
             selector.as_ref().is_none_or(|selector| {
                 let words = resource::words(&work.arena, root, field);
-                let map: Map<String, Value> = words.into_iter().map(|(k, v)| (k, v.into())).collect();
+                let map: Map<String, Value> =
+                    words.into_iter().map(|(k, v)| (k, v.into())).collect();
                 selector.matches(Some(&map))
             })
         };
@@ -126,7 +130,10 @@ impl Matcher {
 
     /// The resources that it selects.
     pub(crate) fn select(&self, work: &Work<'_>, list: &[usize]) -> Vec<usize> {
-        list.iter().copied().filter(|at| self.fits(work, *at)).collect()
+        list.iter()
+            .copied()
+            .filter(|at| self.fits(work, *at))
+            .collect()
     }
 }
 
@@ -143,5 +150,8 @@ pub(crate) fn words(selector: &Selector) -> String {
         ("annotationSelector", &selector.annotations),
     ];
     let filled = parts.iter().filter(|(_, value)| !value.is_empty());
-    filled.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+    filled
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect::<Vec<_>>()
+        .join(" ")
 }

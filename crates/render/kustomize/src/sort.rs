@@ -1,10 +1,10 @@
 //! The order of the output.
 
+use crate::Reorder;
 use crate::fault::{Fault, Outcome};
 use crate::id::{Gvk, ResId};
 use crate::kustomization::SortOptions;
 use crate::work::{List, Work};
-use crate::Reorder;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
@@ -32,14 +32,19 @@ const FIRST: [&str; 22] = [
     "CronJob",
     "PodDisruptionBudget",
 ];
-const LAST: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
+const LAST: [&str; 2] = [
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
+];
 
 /// Where a kind stands in the order of installation; what is not listed is in the middle.
 pub(crate) fn default_order(kind: &str) -> i32 {
     if let Some(at) = FIRST.iter().position(|known| *known == kind) {
         return at as i32 - FIRST.len() as i32;
     }
-    LAST.iter().position(|known| *known == kind).map_or(0, |at| at as i32 + 1)
+    LAST.iter()
+        .position(|known| *known == kind)
+        .map_or(0, |at| at as i32 + 1)
 }
 
 /// Sorts the resources as the kustomization or the flags say.
@@ -77,7 +82,9 @@ pub(crate) fn apply(work: &mut Work<'_>, list: &mut List, said: Option<&SortOpti
             sort(work, list, &|kind| order.get(kind).copied().unwrap_or(0));
             Ok(())
         }
-        _ => Err(Fault::text("the field 'sortOptions.order' must be one of [fifo, legacy]")),
+        _ => Err(Fault::text(
+            "the field 'sortOptions.order' must be one of [fifo, legacy]",
+        )),
     }
 }
 
@@ -92,7 +99,9 @@ fn compare(a: &ResId, b: &ResId, order: &dyn Fn(&str) -> i32) -> Ordering {
         return id_text(a).cmp(&id_text(b));
     }
     let (first, second) = (order(&a.gvk.kind), order(&b.gvk.kind));
-    first.cmp(&second).then_with(|| compare_kinds(&a.gvk, &b.gvk))
+    first
+        .cmp(&second)
+        .then_with(|| compare_kinds(&a.gvk, &b.gvk))
 }
 
 fn compare_kinds(a: &Gvk, b: &Gvk) -> Ordering {
@@ -112,5 +121,10 @@ fn id_text(id: &ResId) -> String {
             text.to_owned()
         }
     };
-    format!("{}|{}|{}", id.gvk, or(&id.namespace, "~X"), or(&id.name, "~N"))
+    format!(
+        "{}|{}|{}",
+        id.gvk,
+        or(&id.namespace, "~X"),
+        or(&id.name, "~N")
+    )
 }

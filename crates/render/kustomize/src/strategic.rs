@@ -278,7 +278,9 @@ impl Walker<'_> {
             for &entry in self.arena.content(source) {
                 let value = |key: &&str| {
                     let field = self.arena.filled(entry, key);
-                    field.map_or(String::new(), |field| self.arena.get(field).value.to_string())
+                    field.map_or(String::new(), |field| {
+                        self.arena.get(field).value.to_string()
+                    })
                 };
                 let values: Vec<String> = keys.iter().map(value).collect();
                 if seen.insert(values.clone()) {
@@ -481,12 +483,19 @@ fn valid_keys<'k>(
     values: &[String],
     keys: &[&'k str],
 ) -> (Vec<&'k str>, Vec<String>) {
-    let used = |at: usize| all.iter().any(|values| values.get(at).is_some_and(|v| !v.is_empty()));
+    let used = |at: usize| {
+        all.iter()
+            .any(|values| values.get(at).is_some_and(|v| !v.is_empty()))
+    };
     if !(0..keys.len()).any(used) {
         return (keys.to_vec(), values.to_vec());
     }
     let indexes = 0..keys.len();
-    let valid = indexes.clone().filter(|at| used(*at)).map(|at| keys[at]).collect();
+    let valid = indexes
+        .clone()
+        .filter(|at| used(*at))
+        .map(|at| keys[at])
+        .collect();
     let chosen = values
         .iter()
         .enumerate()

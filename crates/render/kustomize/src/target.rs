@@ -48,11 +48,7 @@ pub(crate) struct Accumulated {
 
 impl Target {
     /// Reads the kustomization of a directory; `at` asked for it.
-    pub(crate) fn open(
-        work: &mut Work<'_>,
-        loader: Rc<Loader>,
-        at: Option<&Spot>,
-    ) -> Result<Self> {
+    pub(crate) fn open(work: &mut Work<'_>, loader: Rc<Loader>, at: Option<&Spot>) -> Result<Self> {
         let (file_name, bytes) = find_file(&loader, at)?;
         let path = if loader.root.is_empty() {
             file_name.to_owned()
@@ -72,7 +68,9 @@ impl Target {
             message: format!("invalid Kustomization: {}", fault.message),
         })?;
         let source = work.source(&file);
-        let nodes = read::parse(&mut work.arena, &text, source, 1).ok().flatten();
+        let nodes = read::parse(&mut work.arena, &text, source, 1)
+            .ok()
+            .flatten();
         let mut target = Self {
             loader,
             kustomization: Kustomization::default(),
@@ -174,9 +172,12 @@ impl Target {
         if let Some(path) = openapi.get("path") {
             let (bytes, _) = self.loader.load(path, work, &at)?;
             if version.is_some() {
-                return Err(refuse("builtin version and custom schema provided, cannot use both"));
+                return Err(refuse(
+                    "builtin version and custom schema provided, cannot use both",
+                ));
             }
-            let document = read::settings(&bytes).map_err(|fault| refuse(&format!("invalid schema file: {}", fault.message)))?;
+            let document = read::settings(&bytes)
+                .map_err(|fault| refuse(&format!("invalid schema file: {}", fault.message)))?;
             work.schemas.use_own(Schema::from_openapi(&document));
             return Ok(());
         }
@@ -186,7 +187,9 @@ impl Target {
                 work.schemas.fix_builtin();
                 Ok(())
             }
-            Some(_) => Err(refuse("the specified OpenAPI version is not built in; v1.21.2 is")),
+            Some(_) => Err(refuse(
+                "the specified OpenAPI version is not built in; v1.21.2 is",
+            )),
         }
     }
 
@@ -241,12 +244,17 @@ impl Target {
         // What was a file is not tried as a directory; neither is what is neither.
         let tried = matches!(
             error,
-            KustomizeError::Missing { .. } | KustomizeError::Remote { .. } | KustomizeError::Forbidden { .. }
+            KustomizeError::Missing { .. }
+                | KustomizeError::Remote { .. }
+                | KustomizeError::Forbidden { .. }
         );
         let is_directory = !is_url(path) && {
             let resolved = self.loader.resolve(path, work, at);
             resolved.is_ok_and(|path| {
-                matches!(self.loader.tree.kind(&path), Ok(Some(model::tree::EntryKind::Directory)))
+                matches!(
+                    self.loader.tree.kind(&path),
+                    Ok(Some(model::tree::EntryKind::Directory))
+                )
             })
         };
         if !is_directory && (!tried || crate::Remote::parse(path).is_none()) {
@@ -273,7 +281,10 @@ impl Target {
                 directory: inner.loader.root.clone(),
             });
         }
-        inner.kustomization.build_metadata.clone_from(&self.kustomization.build_metadata);
+        inner
+            .kustomization
+            .build_metadata
+            .clone_from(&self.kustomization.build_metadata);
         inner.origin = self.origin.as_ref().map(|origin| origin.append(path));
         inner.helm_namespace = if self.kustomization.namespace.is_empty() {
             self.helm_namespace.clone()
@@ -284,9 +295,14 @@ impl Target {
         let is_component = inner.kustomization.kind == COMPONENT;
         if component != is_component {
             let message = if component {
-                format!("expected kind 'Component' for path '{path}' but got '{}'", inner.kustomization.kind)
+                format!(
+                    "expected kind 'Component' for path '{path}' but got '{}'",
+                    inner.kustomization.kind
+                )
             } else {
-                format!("expected kind != 'Component' for path '{path}': list it under `components`")
+                format!(
+                    "expected kind != 'Component' for path '{path}': list it under `components`"
+                )
             };
             return Err(KustomizeError::Settings {
                 at: at.cloned().unwrap_or_default(),
@@ -315,7 +331,8 @@ impl Target {
             at: at.cloned().unwrap_or_default(),
         };
         resmap::append(work, all, &sub.list)?;
-        all.config = config::merge(&all.config, &sub.config).map_err(|fault| author.blame(fault))?;
+        all.config =
+            config::merge(&all.config, &sub.config).map_err(|fault| author.blame(fault))?;
         for (name, var) in sub.vars {
             if all.vars.contains_key(&name) {
                 return Err(author.blame(Fault::text(format!("var '{name}' already encountered"))));
@@ -356,7 +373,11 @@ impl Target {
         let mut own: Shared = Some(config::shared_builtin());
         let kustomization = &self.kustomization;
         for (index, path) in kustomization.configurations.iter().enumerate() {
-            let author = self.author_at(work, "configurations", &["configurations", &index.to_string()]);
+            let author = self.author_at(
+                work,
+                "configurations",
+                &["configurations", &index.to_string()],
+            );
             let (bytes, file) = self.loader.load(path, work, &author.at)?;
             let value = settings(&bytes, &file)?;
             let read = Config::read(&value).map_err(|fault| KustomizeError::Settings {
@@ -373,7 +394,8 @@ impl Target {
             let (bytes, file) = self.loader.load(path, work, &author.at)?;
             let value = settings(&bytes, &file)?;
             let read = config::from_crds(&value).map_err(|fault| author.blame(fault))?;
-            all.config = config::merge(&all.config, &Some(Rc::new(read))).map_err(|fault| author.blame(fault))?;
+            all.config = config::merge(&all.config, &Some(Rc::new(read)))
+                .map_err(|fault| author.blame(fault))?;
         }
         Ok(())
     }
@@ -426,7 +448,8 @@ impl Target {
                     if let Some(origin) = &self.origin {
                         let note = origin.append(&self.file_name);
                         for &at in &list {
-                            metadata::set_origin(work, at, &note.note()).map_err(|fault| self.author(field, &[]).blame(fault))?;
+                            metadata::set_origin(work, at, &note.note())
+                                .map_err(|fault| self.author(field, &[]).blame(fault))?;
                         }
                     }
                     resmap::append(work, &mut all, &list)?;
@@ -478,7 +501,10 @@ impl Target {
 }
 
 // Everything in a resource that a validator might change: a field that is set to what it was counts.
-fn fingerprint(work: &Work<'_>, at: usize) -> Vec<(crate::node::Tag, crate::node::Style, Box<str>, u32)> {
+fn fingerprint(
+    work: &Work<'_>,
+    at: usize,
+) -> Vec<(crate::node::Tag, crate::node::Style, Box<str>, u32)> {
     let mut found = Vec::new();
     let mut pending: Vec<NodeId> = work.root(at).into_iter().collect();
     while let Some(id) = pending.pop() {
@@ -522,7 +548,10 @@ fn near_kustomization(loader: &Loader) -> Option<String> {
     entries.iter().find_map(|entry| {
         let inner = model::tree::clean(&loader.root, &entry.name)?;
         let has = FILE_NAMES.iter().any(|name| {
-            matches!(loader.tree.kind(&format!("{inner}/{name}")), Ok(Some(model::tree::EntryKind::File)))
+            matches!(
+                loader.tree.kind(&format!("{inner}/{name}")),
+                Ok(Some(model::tree::EntryKind::File))
+            )
         });
         has.then_some(inner)
     })
@@ -531,7 +560,8 @@ fn near_kustomization(loader: &Loader) -> Option<String> {
 /// Reads the objects of a file as resources.
 pub(crate) fn objects(work: &mut Work<'_>, bytes: &[u8], file: &str) -> Result<List> {
     let source = work.source(file);
-    let documents = read::objects(&mut work.arena, bytes, source).map_err(|fault| unreadable(fault, file, bytes))?;
+    let documents = read::objects(&mut work.arena, bytes, source)
+        .map_err(|fault| unreadable(fault, file, bytes))?;
     Ok(register(work, &documents, file, source))
 }
 

@@ -19,7 +19,9 @@ pub(crate) fn declare(
     author: &Author,
 ) -> Result {
     let mut wanted = var.target.clone();
-    wanted.cluster = work.schemas.is_cluster_scoped(&wanted.gvk.api_version(), &wanted.gvk.kind);
+    wanted.cluster = work
+        .schemas
+        .is_cluster_scoped(&wanted.gvk.api_version(), &wanted.gvk.kind);
     // Without a namespace the name is looked for in all of them. What is known of a kind's scope
     // is not known of this name in the real program.
     let anywhere = wanted.namespace.is_empty();
@@ -43,7 +45,11 @@ pub(crate) fn declare(
             at: author.at.clone(),
             what: "vars".into(),
             wanted: wanted.words(),
-            why: format!("found {} resId matches for var {} (unable to disambiguate)", found.len(), var.name),
+            why: format!(
+                "found {} resId matches for var {} (unable to disambiguate)",
+                found.len(),
+                var.name
+            ),
             nearest: found.iter().map(|at| work.id(*at).words()).collect(),
         });
     }
@@ -107,15 +113,25 @@ pub(crate) fn resolve(work: &mut Work<'_>, all: &Accumulated, author: &Author) -
             work.touch(at, author, touched);
         }
     }
-    let unused: Vec<&str> = fillings.keys().map(String::as_str).filter(|name| !used.contains(*name)).collect();
+    let unused: Vec<&str> = fillings
+        .keys()
+        .map(String::as_str)
+        .filter(|name| !used.contains(*name))
+        .collect();
     if !unused.is_empty() {
-        work.warnings.push(format!("well-defined vars that were never replaced: {}", unused.join(",")));
+        work.warnings.push(format!(
+            "well-defined vars that were never replaced: {}",
+            unused.join(",")
+        ));
     }
     Ok(())
 }
 
 fn filling(work: &Work<'_>, all: &Accumulated, var: &Var, author: &Author) -> Result<Filling> {
-    let holder = all.list.iter().find(|at| work.resources[**at].vars.contains(&var.name));
+    let holder = all
+        .list
+        .iter()
+        .find(|at| work.resources[**at].vars.contains(&var.name));
     let refuse = |why: &str| {
         Err(KustomizeError::NoTarget {
             at: author.at.clone(),
@@ -158,9 +174,13 @@ fn value(arena: &Arena, root: NodeId, path: &str) -> Option<Filling> {
 fn indexes(parts: Vec<String>) -> Vec<String> {
     let mut found = Vec::new();
     for part in parts {
-        let split = part.strip_suffix(']').and_then(|inner| inner.rsplit_once('['));
+        let split = part
+            .strip_suffix(']')
+            .and_then(|inner| inner.rsplit_once('['));
         match split {
-            Some((name, index)) if !index.is_empty() && index.bytes().all(|b| b.is_ascii_digit()) => {
+            Some((name, index))
+                if !index.is_empty() && index.bytes().all(|b| b.is_ascii_digit()) =>
+            {
                 if !name.is_empty() {
                     found.push(name.to_owned());
                 }
@@ -201,7 +221,10 @@ fn fill(
         Kind::Mapping => {
             for (key, value) in arena.pairs(id) {
                 if !arena.is_string(key) {
-                    return Err(Fault::text(format!("invalid map key: value='{}'", arena.get(key).value)));
+                    return Err(Fault::text(format!(
+                        "invalid map key: value='{}'",
+                        arena.get(key).value
+                    )));
                 }
                 if arena.is_string(value) {
                     let part = fieldspec::pointer(&[arena.get(key).value.to_string()]);
@@ -238,7 +261,11 @@ fn update(node: &mut Node, new: &Filling) {
 }
 
 // A text with its variables filled in; one that is nothing but a variable takes its type.
-fn replaced(text: &str, fillings: &BTreeMap<String, Filling>, used: &mut BTreeSet<String>) -> Filling {
+fn replaced(
+    text: &str,
+    fillings: &BTreeMap<String, Filling>,
+    used: &mut BTreeSet<String>,
+) -> Filling {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find('$').filter(|at| at + 1 < rest.len()) {
@@ -252,7 +279,9 @@ fn replaced(text: &str, fillings: &BTreeMap<String, Filling>, used: &mut BTreeSe
             b'(' => match after.find(')') {
                 Some(end) => {
                     let name = &after[1..end];
-                    let found = fillings.get(name).filter(|found| !matches!(found, Filling::Structure));
+                    let found = fillings
+                        .get(name)
+                        .filter(|found| !matches!(found, Filling::Structure));
                     if found.is_some() {
                         used.insert(name.to_owned());
                     }

@@ -7,7 +7,9 @@ use crate::node::{Arena, NodeId};
 use crate::resource::{self, Resource};
 use crate::schema::Schemas;
 use crate::target::Target;
-use crate::{Build, Options, World, id::ResId, kustomization, labels, metadata, nameref, sort, vars, write};
+use crate::{
+    Build, Options, World, id::ResId, kustomization, labels, metadata, nameref, sort, vars, write,
+};
 use model::{Manifest, Origin, SourceTree, Touch};
 
 /// Everything that lives while a kustomization is built.
@@ -105,7 +107,9 @@ impl Work<'_> {
             return;
         }
         let touched = &mut self.resources[at].origin.touched;
-        let same = |touch: &Touch| touch.by == author.by && touch.file == author.at.file && touch.line == author.at.line;
+        let same = |touch: &Touch| {
+            touch.by == author.by && touch.file == author.at.file && touch.line == author.at.line
+        };
         if let Some(last) = touched.last_mut().filter(|touch| same(touch)) {
             for field in fields {
                 if !last.fields.contains(&field) {
@@ -171,8 +175,12 @@ fn build(work: &mut Work<'_>, tree: &SourceTree, directory: &str) -> Result<Buil
     drop_local(work, &mut all.list)?;
 
     let author = target.author("sortOptions", &["sortOptions"]);
-    sort::apply(work, &mut all.list, target.kustomization.sort_options.as_ref())
-        .map_err(|fault| author.blame(fault))?;
+    sort::apply(
+        work,
+        &mut all.list,
+        target.kustomization.sort_options.as_ref(),
+    )
+    .map_err(|fault| author.blame(fault))?;
     let kustomization = &target.kustomization;
     if work.options.managed_by_label || kustomization.asks_for("managedByLabel") {
         let author = target.author("managedByLabel", &["buildMetadata"]);
@@ -190,9 +198,11 @@ fn options_edits(work: &mut Work<'_>, target: &mut Target) -> Result {
 fn drop_local(work: &mut Work<'_>, list: &mut List) -> Result {
     for &at in &*list {
         if let Some(root) = work.root(at).filter(|_| !work.is_gone(at)) {
-            crate::read::check_meta(&work.arena, root).map_err(|message| KustomizeError::NotAnObject {
-                at: work.spot(at),
-                message,
+            crate::read::check_meta(&work.arena, root).map_err(|message| {
+                KustomizeError::NotAnObject {
+                    at: work.spot(at),
+                    message,
+                }
             })?;
         }
     }
@@ -221,7 +231,8 @@ fn finish(
             at: work.spot(at),
         };
         clean(work, root, kustomization).map_err(|fault| author.blame(fault))?;
-        let mut object = write::to_value(&work.arena, root, true).map_err(|fault| author.blame(fault))?;
+        let mut object =
+            write::to_value(&work.arena, root, true).map_err(|fault| author.blame(fault))?;
         if has_control(&object) {
             let fault = Fault::text("yaml: control characters are not allowed");
             return Err(author.blame(fault));
@@ -240,12 +251,16 @@ fn finish(
 fn has_control(value: &model::Value) -> bool {
     let bad = |text: &str| {
         text.bytes().any(|b| b == 0x7f || b == 0xc2 || b == 0xef)
-            && text.chars().any(|c| c >= '\u{7f}' && crate::read::is_forbidden(c))
+            && text
+                .chars()
+                .any(|c| c >= '\u{7f}' && crate::read::is_forbidden(c))
     };
     match value {
         model::Value::String(text) => bad(text),
         model::Value::Array(list) => list.iter().any(has_control),
-        model::Value::Object(map) => map.iter().any(|(key, value)| bad(key) || has_control(value)),
+        model::Value::Object(map) => map
+            .iter()
+            .any(|(key, value)| bad(key) || has_control(value)),
         _ => false,
     }
 }

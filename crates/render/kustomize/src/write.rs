@@ -21,8 +21,9 @@ fn value_at(arena: &Arena, id: NodeId, outermost: bool, depth: usize) -> Outcome
         Kind::Scalar => scalar::meaning(node),
         Kind::Sequence => {
             let entries = node.content.iter();
-            let entries: Outcome<Vec<Value>> =
-                entries.map(|entry| value_at(arena, *entry, false, depth + 1)).collect();
+            let entries: Outcome<Vec<Value>> = entries
+                .map(|entry| value_at(arena, *entry, false, depth + 1))
+                .collect();
             entries.map(Value::Array)
         }
         Kind::Mapping => {
@@ -112,7 +113,9 @@ pub(crate) fn from_value(
         Value::String(text) => string(text),
         Value::Array(list) => {
             let entries = list.iter();
-            let content = entries.map(|entry| from_value(arena, entry, numbers, places)).collect();
+            let content = entries
+                .map(|entry| from_value(arena, entry, numbers, places))
+                .collect();
             Node {
                 tag: Tag::Seq,
                 content,

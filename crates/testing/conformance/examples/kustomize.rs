@@ -20,7 +20,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let cases: Vec<Case> = match seeds {
         Some(seeds) => seeds.map(random).collect(),
-        None => load()?.into_iter().filter(|case| case.name.contains(&name)).collect(),
+        None => load()?
+            .into_iter()
+            .filter(|case| case.name.contains(&name))
+            .collect(),
     };
     let folder = std::env::temp_dir().join(format!("kustomize-{}", std::process::id()));
     let report = compare(&cases, &program, &folder, record)?;

@@ -162,7 +162,10 @@ pub fn check() -> Result<Report, RunError> {
 // What is worth keeping of a refusal: its first line, without what differs from run to run.
 fn essence(why: &str) -> String {
     const WIDTH: usize = 160;
-    let line = why.lines().find(|line| line.starts_with("Error")).unwrap_or("");
+    let line = why
+        .lines()
+        .find(|line| line.starts_with("Error"))
+        .unwrap_or("");
     line.chars().take(WIDTH).collect()
 }
 

@@ -8,7 +8,13 @@ use crate::id::Gvk;
 // Kinds with a pod inside, and where it is.
 const POD: (&str, &str) = ("Pod", "spec");
 const POD_TEMPLATE: (&str, &str) = ("PodTemplate", "template/spec");
-const WORKLOADS: [&str; 5] = ["Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "Job"];
+const WORKLOADS: [&str; 5] = [
+    "Deployment",
+    "ReplicaSet",
+    "DaemonSet",
+    "StatefulSet",
+    "Job",
+];
 const TEMPLATE: &str = "spec/template/spec";
 const CRON: (&str, &str) = ("CronJob", "spec/jobTemplate/spec/template/spec");
 
@@ -33,11 +39,17 @@ pub(super) fn config() -> Config {
 // Lines of `group version kind path`, each of the first three `-` when it does not matter; a `+`
 // in front of the path makes the field where it is missing.
 fn table(text: &str) -> Vec<FieldSpec> {
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).map(line).collect()
+    text.lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .map(line)
+        .collect()
 }
 
 fn line(line: &str) -> FieldSpec {
-    let mut words = line.split(' ').map(|word| if word == "-" { "" } else { word });
+    let mut words = line
+        .split(' ')
+        .map(|word| if word == "-" { "" } else { word });
     let mut word = || words.next().unwrap_or("").to_owned();
     let gvk = Gvk {
         group: word(),
@@ -126,7 +138,11 @@ fn common_labels() -> Vec<FieldSpec> {
 fn images() -> Vec<FieldSpec> {
     let mut specs = Vec::new();
     for place in ["spec", TEMPLATE] {
-        for field in ["containers[]/image", "initContainers[]/image", "volumes[]/image/reference"] {
+        for field in [
+            "containers[]/image",
+            "initContainers[]/image",
+            "volumes[]/image/reference",
+        ] {
             specs.push(FieldSpec::of_all(&format!("{place}/{field}"), true));
         }
     }
@@ -143,7 +159,10 @@ fn in_pods(fields: &[&str], cron: &[&str]) -> Vec<FieldSpec> {
     for field in fields {
         let path = format!("{}/{field}", POD.1);
         specs.push(FieldSpec::new(Gvk::of("v1", POD.0), &path, false));
-        specs.push(of_kind(POD_TEMPLATE.0, &format!("{}/{field}", POD_TEMPLATE.1)));
+        specs.push(of_kind(
+            POD_TEMPLATE.0,
+            &format!("{}/{field}", POD_TEMPLATE.1),
+        ));
         for kind in WORKLOADS {
             specs.push(of_kind(kind, &format!("{TEMPLATE}/{field}")));
         }
@@ -156,10 +175,18 @@ fn in_pods(fields: &[&str], cron: &[&str]) -> Vec<FieldSpec> {
 
 fn name_references() -> Vec<NameReference> {
     let mut all = Vec::new();
-    for kind in ["Deployment", "ReplicationController", "ReplicaSet", "StatefulSet"] {
+    for kind in [
+        "Deployment",
+        "ReplicationController",
+        "ReplicaSet",
+        "StatefulSet",
+    ] {
         all.push(NameReference {
             gvk: Gvk::of("", kind),
-            referrers: vec![of_kind("HorizontalPodAutoscaler", "spec/scaleTargetRef/name")],
+            referrers: vec![of_kind(
+                "HorizontalPodAutoscaler",
+                "spec/scaleTargetRef/name",
+            )],
         });
     }
     all.push(config_maps());

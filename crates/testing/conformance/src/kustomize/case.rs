@@ -36,7 +36,10 @@ impl Case {
         };
         let mut open: Option<(String, bool, String)> = None;
         for line in text.split_inclusive('\n') {
-            let header = line.trim_end().strip_prefix("-- ").and_then(|l| l.strip_suffix(" --"));
+            let header = line
+                .trim_end()
+                .strip_prefix("-- ")
+                .and_then(|l| l.strip_suffix(" --"));
             if let Some(header) = header {
                 case.close(open.take())?;
                 match header.split_once(" -> ") {
@@ -70,7 +73,11 @@ impl Case {
         };
         let bytes = if hex {
             let digits: String = body.split_whitespace().collect();
-            let byte = |at: usize| digits.get(at..at + 2).and_then(|d| u8::from_str_radix(d, 16).ok());
+            let byte = |at: usize| {
+                digits
+                    .get(at..at + 2)
+                    .and_then(|d| u8::from_str_radix(d, 16).ok())
+            };
             let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(byte).collect();
             bytes.ok_or_else(|| fault(&self.name, format!("`{path}` is not in hex")))?
         } else {
@@ -122,9 +129,14 @@ pub fn load() -> Result<Vec<Case>, RunError> {
     let mut cases = Vec::new();
     for entry in std::fs::read_dir(&folder).map_err(file_error(&folder))? {
         let path = entry.map_err(file_error(&folder))?.path();
-        if path.extension().is_some_and(|extension| extension == "case") {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "case")
+        {
             let text = std::fs::read_to_string(&path).map_err(file_error(&path))?;
-            let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+            let name = path
+                .file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned());
             cases.push(Case::parse(&name.unwrap_or_default(), &text)?);
         }
     }

@@ -72,9 +72,40 @@ const NAMES: &[&str] = &["web", "api", "db", "cache", "job-1", "x.y"];
 const KEYS: &[&str] = &["app", "tier", "app.kubernetes.io/name", "a", "zone"];
 // Plain scalars that readers take for all kinds of things.
 const SCALARS: &[&str] = &[
-    "plain", "yes", "no", "on", "0644", "0o17", "1e3", "1.0", "1.50", "true", "\"true\"", "'5'", "~", "null",
-    "\"\"", "2020-01-02", "2020-01-02T03:04:05Z", "12:30", "0x1F", "1_000", "a b", "\"a: b\"", "'it''s'", "é",
-    "\"\\u00e9\\n\"", "-1", ".5", "+1", "\"*\"", "1e400", "123456789012345678901", "y", "\"=\"", "<<",
+    "plain",
+    "yes",
+    "no",
+    "on",
+    "0644",
+    "0o17",
+    "1e3",
+    "1.0",
+    "1.50",
+    "true",
+    "\"true\"",
+    "'5'",
+    "~",
+    "null",
+    "\"\"",
+    "2020-01-02",
+    "2020-01-02T03:04:05Z",
+    "12:30",
+    "0x1F",
+    "1_000",
+    "a b",
+    "\"a: b\"",
+    "'it''s'",
+    "é",
+    "\"\\u00e9\\n\"",
+    "-1",
+    ".5",
+    "+1",
+    "\"*\"",
+    "1e400",
+    "123456789012345678901",
+    "y",
+    "\"=\"",
+    "<<",
 ];
 const TEXTS: &[&str] = &[
     "|\n{i}line one\n{i}  line two\n{i}line three\n",
@@ -110,12 +141,17 @@ impl Maker {
             let mut text = String::new();
             for _ in 0..=self.dice.below(3) {
                 let (object, yaml) = self.object(number);
-                let twice = objects.iter().any(|o| o.kind == object.kind && o.name == object.name);
+                let twice = objects
+                    .iter()
+                    .any(|o| o.kind == object.kind && o.name == object.name);
                 if twice && !self.dice.chance(2) {
                     continue;
                 }
                 if !text.is_empty() {
-                    text.push_str(self.dice.pick(&["---\n", "---\n# a comment\n", "--- # why\n"]));
+                    text.push_str(
+                        self.dice
+                            .pick(&["---\n", "---\n# a comment\n", "--- # why\n"]),
+                    );
                 }
                 text.push_str(&yaml);
                 objects.push(object);
@@ -145,7 +181,8 @@ impl Maker {
         }
         if self.dice.chance(25) {
             let path = format!("{directory}-component");
-            let mut component = String::from("apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n");
+            let mut component =
+                String::from("apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n");
             self.settings(&mut component, &path, &objects);
             self.patches(&mut component, &path, &objects);
             self.file(format!("{path}/kustomization.yaml"), component);
@@ -206,7 +243,10 @@ impl Maker {
         }
         if self.dice.chance(30) {
             let value = self.scalar();
-            let _ = writeln!(text, "  annotations:\n    note: {value} # said\n    other: \"x\"");
+            let _ = writeln!(
+                text,
+                "  annotations:\n    note: {value} # said\n    other: \"x\""
+            );
         }
         match (kind, pod) {
             (_, Some(path)) => text.push_str(&self.workload(kind, path)),
@@ -237,7 +277,11 @@ impl Maker {
                 text.push_str("  selector:\n    matchLabels:\n      app: web\n");
             }
             if *part == "template" && self.dice.chance(60) {
-                let _ = writeln!(text, "{0}metadata:\n{0}  labels:\n{0}    app: web", " ".repeat(indent));
+                let _ = writeln!(
+                    text,
+                    "{0}metadata:\n{0}  labels:\n{0}    app: web",
+                    " ".repeat(indent)
+                );
             }
         }
         let i = " ".repeat(indent);
@@ -247,15 +291,27 @@ impl Maker {
         }
         let _ = writeln!(text, "{i}containers:");
         for container in 0..=self.dice.below(2) {
-            let image = self.dice.pick(&["nginx", "nginx:1.2", "reg.io:5000/a/b:v1@sha256:abc", "busybox@sha256:ff"]);
+            let image = self.dice.pick(&[
+                "nginx",
+                "nginx:1.2",
+                "reg.io:5000/a/b:v1@sha256:abc",
+                "busybox@sha256:ff",
+            ]);
             let _ = writeln!(text, "{i}- name: c{container}\n{i}  image: {image}");
             if self.dice.chance(40) {
-                let _ = writeln!(text, "{i}  args: [\"--a\", '{}', $(VAR)]", self.dice.below(9));
+                let _ = writeln!(
+                    text,
+                    "{i}  args: [\"--a\", '{}', $(VAR)]",
+                    self.dice.below(9)
+                );
             }
             if self.dice.chance(50) {
                 let _ = writeln!(text, "{i}  ports:\n{i}  - containerPort: 80");
                 if self.dice.chance(50) {
-                    let _ = writeln!(text, "{i}    protocol: TCP\n{i}  - containerPort: 80\n{i}    protocol: UDP");
+                    let _ = writeln!(
+                        text,
+                        "{i}    protocol: TCP\n{i}  - containerPort: 80\n{i}    protocol: UDP"
+                    );
                 }
             }
             if self.dice.chance(50) {
@@ -268,7 +324,10 @@ impl Maker {
             }
             if self.dice.chance(40) {
                 let source = self.dice.pick(NAMES);
-                let _ = writeln!(text, "{i}  envFrom:\n{i}  - secretRef:\n{i}      name: {source}0\n{i}  - configMapRef: {{name: gen}}");
+                let _ = writeln!(
+                    text,
+                    "{i}  envFrom:\n{i}  - secretRef:\n{i}      name: {source}0\n{i}  - configMapRef: {{name: gen}}"
+                );
             }
         }
         if self.dice.chance(40) {
@@ -313,21 +372,35 @@ impl Maker {
         }
     }
 
-    fn generators(&mut self, text: &mut String, directory: &str, objects: &mut Vec<Object>, over: bool) {
+    fn generators(
+        &mut self,
+        text: &mut String,
+        directory: &str,
+        objects: &mut Vec<Object>,
+        over: bool,
+    ) {
         if !self.dice.chance(40) {
             return;
         }
-        let known = objects.iter().any(|object| object.name == "gen" && object.kind == "ConfigMap");
+        let known = objects
+            .iter()
+            .any(|object| object.name == "gen" && object.kind == "ConfigMap");
         let behavior = match (over && known, self.dice.below(2)) {
             (false, _) => "",
             (true, 0) => "  behavior: merge\n",
             (true, _) => "  behavior: replace\n",
         };
         let value = self.dice.pick(&["x", "'1'", "\"q\"", "a=b", ""]);
-        let _ = writeln!(text, "configMapGenerator:\n- name: gen\n{behavior}  literals:\n  - a={value}\n  - b{}=2", self.dice.below(3));
+        let _ = writeln!(
+            text,
+            "configMapGenerator:\n- name: gen\n{behavior}  literals:\n  - a={value}\n  - b{}=2",
+            self.dice.below(3)
+        );
         if self.dice.chance(50) {
             let _ = writeln!(text, "  files:\n  - data.txt\n  - k=data.txt");
-            let body = self.dice.pick(&["one\ntwo\n", "", "no end", "  spaces  \n\n", "é <&>\n"]);
+            let body = self
+                .dice
+                .pick(&["one\ntwo\n", "", "no end", "  spaces  \n\n", "é <&>\n"]);
             self.file(format!("{directory}/data.txt"), body.to_owned());
         }
         if self.dice.chance(30) {
@@ -335,7 +408,9 @@ impl Maker {
             self.file(format!("{directory}/e.env"), "# c\nX=1\n Y = 2\nZ\n".into());
         }
         if self.dice.chance(20) {
-            text.push_str("generatorOptions:\n  labels: {gen: \"yes\"}\n  disableNameSuffixHash: true\n");
+            text.push_str(
+                "generatorOptions:\n  labels: {gen: \"yes\"}\n  disableNameSuffixHash: true\n",
+            );
         }
         if !known {
             objects.push(Object {
@@ -350,7 +425,7 @@ impl Maker {
     fn settings(&mut self, text: &mut String, _: &str, objects: &[Object]) {
         if self.dice.chance(30) {
             let prefix = self.dice.pick(&["p-", "dev-", "1"]);
-            let _ = writeln!(text, "namePrefix: {prefix}", );
+            let _ = writeln!(text, "namePrefix: {prefix}",);
             if prefix == "1" {
                 let length = text.len() - "namePrefix: 1\n".len();
                 text.truncate(length);
@@ -365,8 +440,16 @@ impl Maker {
             let _ = writeln!(text, "namespace: {namespace}");
         }
         if self.dice.chance(25) {
-            let selectors = self.dice.pick(&["includeSelectors: true", "includeTemplates: true", "includeSelectors: false"]);
-            let _ = writeln!(text, "labels:\n- pairs:\n{}  {selectors}", self.labels(4).trim_end_matches('\n').to_owned() + "\n");
+            let selectors = self.dice.pick(&[
+                "includeSelectors: true",
+                "includeTemplates: true",
+                "includeSelectors: false",
+            ]);
+            let _ = writeln!(
+                text,
+                "labels:\n- pairs:\n{}  {selectors}",
+                self.labels(4).trim_end_matches('\n').to_owned() + "\n"
+            );
         }
         if self.dice.chance(15) {
             let _ = write!(text, "commonLabels:\n{}", self.labels(2));
@@ -375,12 +458,26 @@ impl Maker {
             text.push_str("commonAnnotations:\n  by: \"1\"\n  why: long words that say why\n");
         }
         if self.dice.chance(25) {
-            let change = self.dice.pick(&["newTag: v9", "newName: other/nginx", "digest: sha256:123", "tagSuffix: -x", "newTag: \"5\""]);
-            let _ = writeln!(text, "images:\n- name: nginx\n  {change}\n- name: reg.io:5000/a/b\n  newName: mine\n  newTag: t");
+            let change = self.dice.pick(&[
+                "newTag: v9",
+                "newName: other/nginx",
+                "digest: sha256:123",
+                "tagSuffix: -x",
+                "newTag: \"5\"",
+            ]);
+            let _ = writeln!(
+                text,
+                "images:\n- name: nginx\n  {change}\n- name: reg.io:5000/a/b\n  newName: mine\n  newTag: t"
+            );
         }
         let scaled = objects.iter().find(|object| object.kind == "Deployment");
         if let Some(object) = scaled.filter(|_| self.dice.chance(25)) {
-            let _ = writeln!(text, "replicas:\n- name: {}\n  count: {}", object.name, self.dice.below(9));
+            let _ = writeln!(
+                text,
+                "replicas:\n- name: {}\n  count: {}",
+                object.name,
+                self.dice.below(9)
+            );
         }
     }
 
@@ -403,11 +500,22 @@ impl Maker {
                 }
                 2 => {
                     let patch = self.merge(&object);
-                    let _ = writeln!(text, "- target:\n    kind: {}\n  patch: |\n{}", object.kind, indented(&patch, 4));
+                    let _ = writeln!(
+                        text,
+                        "- target:\n    kind: {}\n  patch: |\n{}",
+                        object.kind,
+                        indented(&patch, 4)
+                    );
                 }
                 _ => {
                     let operations = self.operations(&object);
-                    let _ = writeln!(text, "- target:\n    kind: {}\n    name: {}.*\n  patch: |\n{}", object.kind, object.name, indented(&operations, 4));
+                    let _ = writeln!(
+                        text,
+                        "- target:\n    kind: {}\n    name: {}.*\n  patch: |\n{}",
+                        object.kind,
+                        object.name,
+                        indented(&operations, 4)
+                    );
                 }
             }
         }
@@ -415,7 +523,10 @@ impl Maker {
 
     fn merge(&mut self, object: &Object) -> String {
         let Object {
-            kind, version, name, ..
+            kind,
+            version,
+            name,
+            ..
         } = object;
         let mut text = format!("apiVersion: {version}\nkind: {kind}\nmetadata:\n  name: {name}\n");
         match self.dice.below(5) {
@@ -435,7 +546,12 @@ impl Maker {
         }
         let Some(path) = object.pod else {
             let more = match *kind {
-                "ConfigMap" => self.dice.pick(&["data:\n  value: patched\n", "data:\n  value: 5\n", "data: null\n", "data:\n  $patch: replace\n  only: x\n"]),
+                "ConfigMap" => self.dice.pick(&[
+                    "data:\n  value: patched\n",
+                    "data:\n  value: 5\n",
+                    "data: null\n",
+                    "data:\n  $patch: replace\n  only: x\n",
+                ]),
                 "Service" => self.dice.pick(&[
                     "spec:\n  ports:\n  - port: 80\n    targetPort: 8080\n",
                     "spec:\n  ports:\n  - port: 9\n    name: nine\n",
@@ -486,12 +602,16 @@ impl Maker {
             0 => format!("- op: add\n  path: /metadata/annotations/j~1k\n  value: {value}\n"),
             1 => "- op: add\n  path: /metadata/labels\n  value: {a: b}\n".to_owned(),
             2 => "- {op: replace, path: /metadata/name, value: renamed}\n".to_owned(),
-            _ => format!("- op: add\n  path: /extra\n  value: [1, {{b: {value}}}, 10000000, 1.5]\n"),
+            _ => {
+                format!("- op: add\n  path: /extra\n  value: [1, {{b: {value}}}, 10000000, 1.5]\n")
+            }
         };
         if let Some(pod) = pod.filter(|_| self.dice.chance(60)) {
             text.push_str(&match self.dice.below(4) {
                 0 => format!("- op: replace\n  path: {pod}/containers/0/image\n  value: json:1\n"),
-                1 => format!("- op: add\n  path: {pod}/containers/-\n  value: {{name: j, image: j}}\n"),
+                1 => format!(
+                    "- op: add\n  path: {pod}/containers/-\n  value: {{name: j, image: j}}\n"
+                ),
                 2 => format!("- op: remove\n  path: {pod}/containers/0\n"),
                 _ => format!("- op: test\n  path: {pod}/containers/0/name\n  value: c0\n"),
             });
@@ -502,18 +622,32 @@ impl Maker {
     fn replacements(&mut self, text: &mut String, objects: &[Object]) {
         let source = objects[self.dice.below(objects.len())].clone();
         let target = objects[self.dice.below(objects.len())].clone();
-        let field = self.dice.pick(&["metadata.name", "kind", "apiVersion", "metadata.labels.app"]);
+        let field = self
+            .dice
+            .pick(&["metadata.name", "kind", "apiVersion", "metadata.labels.app"]);
         let (paths, create) = match target.pod {
             Some(pod) => {
                 let pod = pod.join(".");
                 (
-                    self.dice.pick(&["[name=c0].image", "*.image", "0.name", "[name=c0].env.[name=A].value"]).to_owned(),
+                    self.dice
+                        .pick(&[
+                            "[name=c0].image",
+                            "*.image",
+                            "0.name",
+                            "[name=c0].env.[name=A].value",
+                        ])
+                        .to_owned(),
                     format!("{pod}.containers."),
                 )
             }
             None => ("metadata.annotations.copied".to_owned(), String::new()),
         };
-        let options = self.dice.pick(&["", "    options: {create: true}\n", "    options: {delimiter: ':', index: 1}\n", "    options: {delimiter: '-', index: -1, create: true}\n"]);
+        let options = self.dice.pick(&[
+            "",
+            "    options: {create: true}\n",
+            "    options: {delimiter: ':', index: 1}\n",
+            "    options: {delimiter: '-', index: -1, create: true}\n",
+        ]);
         let _ = write!(
             text,
             "replacements:\n- source:\n    kind: {}\n    name: {}\n    fieldPath: {field}\n  targets:\n  - select:\n      kind: {}\n    fieldPaths:\n    - {create}{paths}\n{options}",
