@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
     /// Run the kubectl session with this program, on a real server and on the sandbox, and compare
     #[arg(long, value_name = "PROGRAM")]
     kubectl: Option<PathBuf>,
-    /// Only these parts: `replay`, `kubectl`, `helm3`, `helm4`
+    /// Only these parts: `replay`, `kubectl`, `helm3`, `helm4`, `workloads`
     #[arg(long, value_delimiter = ',', value_name = "PART")]
     only: Vec<String>,
 }

@@ -329,7 +329,7 @@ impl State {
     }
 
     /// The objects that name `uid` as an owner.
-    pub(crate) fn dependents(&self, uid: &str) -> impl Iterator<Item = &ObjectRef> {
+    pub fn dependents<'a>(&'a self, uid: &str) -> impl Iterator<Item = &'a ObjectRef> + use<'a> {
         self.dependents.get(uid).into_iter().flatten()
     }
 
@@ -357,7 +357,7 @@ impl State {
     }
 
     /// One object as it is stored, by place.
-    pub(crate) fn get_ref(&self, at: &ObjectRef) -> Option<Value> {
+    pub fn get_ref(&self, at: &ObjectRef) -> Option<Value> {
         Some(
             self.memory
                 .get_parts(&at.storage, &at.namespace, &at.name)?
