@@ -16,6 +16,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("schema", &["model"]),
     ("expression", &["model", "schema"]),
     ("merge", &["model", "schema"]),
+    ("engine", &["model", "json"]),
     ("version", &[]),
     ("pattern", &[]),
     // render: files in, manifests out
@@ -114,6 +115,7 @@ const PURE: &[&str] = &[
     "schema",
     "expression",
     "merge",
+    "engine",
     "version",
     "pattern",
     "gotemplate",

@@ -4,8 +4,8 @@ use crate::url::Url;
 use crate::{ARCHIVE_MAX, ChartsError, REQUEST_TIMEOUT, Repository, tls};
 use base64::Engine as _;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, header};
-use http_body_util::{BodyExt, Empty};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header};
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
@@ -21,6 +21,13 @@ const PROXY_HEAD_MAX: usize = 8 * 1024;
 
 trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
+
+// What is sent besides the address and who we are.
+struct Sent<'a> {
+    method: Method,
+    headers: &'a [(HeaderName, &'a str)],
+    body: Bytes,
+}
 
 /// An answer, read to its end.
 #[derive(Debug)]
@@ -82,6 +89,28 @@ impl Client {
         Ok(answer.body)
     }
 
+    /// Sends one request with a JSON body to the repository's own server.
+    pub(crate) async fn call(
+        &self,
+        repository: &Repository,
+        method: Method,
+        url: &str,
+        body: Vec<u8>,
+    ) -> Result<Answer, ChartsError> {
+        let url = Url::parse(url)?;
+        let content = [(header::CONTENT_TYPE, "application/json")];
+        let sent = Sent {
+            method,
+            headers: if body.is_empty() { &[] } else { &content },
+            body: body.into(),
+        };
+        let authorization = basic(repository);
+        let once = self.once(&url, authorization.as_deref(), &sent, ARCHIVE_MAX);
+        tokio::time::timeout(REQUEST_TIMEOUT, once)
+            .await
+            .map_err(|_| unreachable(&url, "http", "it took too long"))?
+    }
+
     /// Asks for something, and follows where the answer sends us.
     pub(crate) async fn get(
         &self,
@@ -93,7 +122,12 @@ impl Client {
         let mut at = url.clone();
         let mut authorization = authorization;
         for _ in 0..=REDIRECTS_MAX {
-            let once = self.once(&at, authorization.as_deref(), headers, max);
+            let sent = Sent {
+                method: Method::GET,
+                headers,
+                body: Bytes::new(),
+            };
+            let once = self.once(&at, authorization.as_deref(), &sent, max);
             let answer = tokio::time::timeout(REQUEST_TIMEOUT, once)
                 .await
                 .map_err(|_| unreachable(&at, "http", "it took too long"))??;
@@ -115,7 +149,7 @@ impl Client {
         &self,
         url: &Url,
         authorization: Option<&str>,
-        headers: &[(HeaderName, &str)],
+        sent: &Sent<'_>,
         max: u64,
     ) -> Result<Answer, ChartsError> {
         let stream = self.connect(url).await?;
@@ -124,10 +158,12 @@ impl Client {
             .await
             .map_err(fault)?;
         let driver = tokio::spawn(connection);
-        let mut request = Request::get(&url.target)
+        let mut request = Request::builder()
+            .method(sent.method.clone())
+            .uri(&url.target)
             .header(header::HOST, &url.authority)
             .header(header::USER_AGENT, "tiphys");
-        for (name, value) in headers {
+        for (name, value) in sent.headers {
             request = request.header(name, *value);
         }
         if let Some(authorization) = authorization {
@@ -138,7 +174,7 @@ impl Client {
             request = request.header(header::AUTHORIZATION, value);
         }
         let request = request
-            .body(Empty::<Bytes>::new())
+            .body(Full::new(sent.body.clone()))
             .map_err(|error| malformed(url, &error.to_string()))?;
         let answer = sender.send_request(request).await.map_err(fault)?;
         let (parts, body) = answer.into_parts();

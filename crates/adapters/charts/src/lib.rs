@@ -169,6 +169,23 @@ impl Charts {
         client.archive(repository, url).await
     }
 
+    /// One request with a JSON body to a server that is trusted as a repository is, such as the API
+    /// server of `--validate`: its status and what it says.
+    pub async fn call(
+        &self,
+        server: &Repository,
+        method: &str,
+        url: &str,
+        body: Vec<u8>,
+    ) -> Result<(u16, Vec<u8>), ChartsError> {
+        let method = ::http::Method::from_bytes(method.as_bytes()).map_err(|error| ChartsError::Address {
+            url: url.to_owned(),
+            why: error.to_string(),
+        })?;
+        let answer = Client::new(server)?.call(server, method, url, body).await?;
+        Ok((answer.status, answer.body))
+    }
+
     fn kept(&self, digest: &str) -> Option<Arc<[u8]>> {
         self.cache.as_ref()?.get(digest)
     }

@@ -210,7 +210,10 @@ impl Cluster {
                     if let Err(error) = self.shared.kept(version).await {
                         return Answer::new(self.clone(), Reply::Full(Response::error(&error)));
                     }
-                    return Answer::new(self.clone(), reply);
+                    return match reply {
+                        Reply::Log(ask) => self.log_answer(*ask),
+                        reply => Answer::new(self.clone(), reply),
+                    };
                 }
                 Attempt::Ask(calls) => answers.extend(webhook::perform(self, calls).await),
             }

@@ -133,7 +133,7 @@ impl Prepared {
         Ok(rendered)
     }
 
-    fn check_installable(&self) -> Result<(), HelmError> {
+    pub(crate) fn check_installable(&self) -> Result<(), HelmError> {
         let kind = &self.chart.metadata.kind;
         if !matches!(kind.as_str(), "" | "application") {
             return Err(HelmError::chart(format!("{kind} charts are not installable")));

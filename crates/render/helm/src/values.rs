@@ -7,6 +7,7 @@
 //! Numbers that come from YAML or JSON are floats, those that come from `--set` are integers:
 //! templates can tell them apart.
 
+pub(crate) mod coalesce;
 mod set;
 
 pub use set::{INDEX_MAX, NESTED_MAX, set, set_file, set_json, set_literal, set_string};

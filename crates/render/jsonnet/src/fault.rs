@@ -76,9 +76,7 @@ impl Sources {
         let own = span_of(&error.kind).and_then(|span| self.locate(program, span));
         let called = || {
             let spans = error.stack_trace.iter().rev().filter_map(frame_span);
-            spans
-                .map(|span| self.locate(program, span))
-                .find_map(|place| place)
+            spans.filter_map(|span| self.locate(program, span)).next()
         };
         let place = own.or_else(called).unwrap_or_else(|| Place {
             file: file.to_owned(),

@@ -1,7 +1,9 @@
 //! What a render depends on besides the files and the source's own parameters.
 
+use crate::world::{Alone, World};
 use model::SourceTree;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The application, the cluster and the settings a render happens for.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +27,14 @@ pub struct Context {
     pub plugins: Vec<plugin::Plugin>,
     /// What the administrator decided.
     pub settings: Settings,
+    /// The way to what is remote; without it nothing is.
+    pub world: Option<Arc<dyn World>>,
+}
+
+impl Context {
+    pub(crate) fn world(&self) -> &dyn World {
+        self.world.as_deref().unwrap_or(&Alone)
+    }
 }
 
 /// The files of a source with a `ref`.

@@ -14,12 +14,14 @@ mod directory;
 mod env;
 mod error;
 mod fields;
+mod kustomized;
 mod manifests;
 mod overrides;
 mod plugins;
 mod several;
 mod source;
 mod text;
+mod world;
 mod write;
 
 pub use context::{Context, Reference, Settings};
@@ -32,6 +34,8 @@ pub use source::{
     Directory, FileParameter, Helm, HelmParameter, Jsonnet, JsonnetVar, Kustomize, KustomizePatch,
     KustomizeReplica, KustomizeTarget, Plugin, PluginParameter, Source, SourceType,
 };
+
+pub use world::{Alone, World};
 
 use model::tree::{EntryKind, clean};
 use model::{Finding, Manifest, SourceTree, TreeError};
@@ -66,7 +70,12 @@ pub fn render(
             manifests
         }
         SourceType::Plugin => plugins::render(tree, &directory, &source, context)?,
-        SourceType::Helm | SourceType::Kustomize => Vec::new(),
+        SourceType::Kustomize => {
+            let (manifests, said) = kustomized::render(tree, &directory, &source, context)?;
+            warnings = said;
+            manifests
+        }
+        SourceType::Helm => Vec::new(),
     };
     Ok(Rendered {
         manifests,
@@ -122,3 +131,6 @@ fn near(tree: &SourceTree, missing: &str) -> Vec<String> {
         parent = up;
     }
 }
+
+#[cfg(test)]
+mod tests;

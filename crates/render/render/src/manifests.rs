@@ -17,6 +17,16 @@ pub(crate) fn take(
     }
     if let Some((pointer, problem, hint)) = fault_of(&located.value) {
         let spot = located.marks.spot(text, pointer);
+        let hint = match (
+            problem.ends_with("must be a string"),
+            written(text, &located, pointer),
+        ) {
+            (true, Some(raw)) => {
+                let field = pointer.rsplit('/').next().unwrap_or("");
+                format!("quote it: `{field}: \"{raw}\"`")
+            }
+            _ => hint,
+        };
         return Err(RenderError::NotAManifest {
             place: place_of(file, text, spot),
             document: located.document,
@@ -59,6 +69,15 @@ pub(crate) fn take(
         });
     }
     Ok(())
+}
+
+// A plain value as it stands in the text: `y` is true and `1.10` is 1.1 once they are read.
+fn written<'a>(text: &'a str, located: &Located, pointer: &str) -> Option<&'a str> {
+    let at = located.marks.value_offset(text, pointer)?;
+    let line = text.get(at..)?.lines().next()?;
+    let raw = line.split(" #").next().unwrap_or(line).trim_end();
+    let plain = !raw.is_empty() && !raw.contains(['"', '\'', '{', '[', '|', '>', ',']);
+    plain.then_some(raw)
 }
 
 /// Adds an object that no text holds, as of Jsonnet; lists are taken apart.

@@ -61,6 +61,9 @@ enum Command {
     /// The embedded Kubernetes
     #[command(subcommand)]
     Sandbox(commands::sandbox::Sandbox),
+    /// What Helm does, without Helm
+    #[command(subcommand)]
+    Helm(commands::helm::Helm),
     /// Print a completion script for a shell
     ///
     /// For bash: `source <(tiphys completion bash)`.
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<(), CliError> {
     match cli.command {
         Command::Sandbox(command) => commands::sandbox::run(command, cli.output),
+        Command::Helm(command) => commands::helm::run(command),
         Command::Completion { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "tiphys", &mut std::io::stdout());
             Ok(())

@@ -141,6 +141,11 @@ fn what_is_broken_says_where_and_what_to_write() {
         "G10 app/a.yaml:6: Object 'apiVersion' is missing at 6:1 (add it, as in `apiVersion: v1`, or exclude the file with `directory.exclude`)",
     );
     check(
+        one("apiVersion: v1\nkind: A\nmetadata:\n  name: 1.10 # version\n"),
+        Directory::default(),
+        "G10 app/a.yaml:4: `metadata.name` must be a string at 4:3 (quote it: `name: \"1.10\"`)",
+    );
+    check(
         one("apiVersion: v1\nkind: A\nkind: B\nmetadata: {name: a}\n"),
         Directory::default(),
         "G09 app/a.yaml:3: key \"kind\" already set in map on line 2 at 3:1 (remove one of the two)",
