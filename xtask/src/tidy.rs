@@ -16,6 +16,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("schema", &["model"]),
     ("expression", &["model", "schema"]),
     ("merge", &["model", "schema"]),
+    ("engine", &["model", "json"]),
     ("version", &[]),
     ("pattern", &[]),
     // render: files in, manifests out
@@ -29,7 +30,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &["model", "yaml", "json", "schema", "merge", "kinds", "helm"],
     ),
     ("jsonnet", &["model"]),
-    ("plugin", &["model"]),
+    ("plugin", &["model", "pattern"]),
     (
         "render",
         &[
@@ -46,7 +47,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // adapters: the hands
     ("files", &["model"]),
     ("git", &["model", "version"]),
-    ("charts", &["model", "version"]),
+    ("charts", &["model", "version", "yaml"]),
     // cluster: Kubernetes, which has never heard of the engine
     ("kinds", &["model", "schema"]),
     ("gotypes", &["model", "json"]),
@@ -114,6 +115,7 @@ const PURE: &[&str] = &[
     "schema",
     "expression",
     "merge",
+    "engine",
     "version",
     "pattern",
     "gotemplate",

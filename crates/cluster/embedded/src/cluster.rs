@@ -55,6 +55,9 @@ pub struct Cluster {
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: RwLock<State>,
+    /// Writes take turns here before they take the lock: a task that waits costs nothing, a thread
+    /// that waits is one that answers nobody.
+    turn: tokio::sync::Mutex<()>,
     disk: Option<Disk>,
     identity: Identity,
     randomness: Randomness,
@@ -118,6 +121,7 @@ impl Cluster {
                 randomness: Randomness::new(secret ^ memory.version()),
                 durable: watch::Sender::new(memory.version()),
                 state: RwLock::new(State::new(memory, settings)),
+                turn: tokio::sync::Mutex::new(()),
                 disk,
                 identity,
                 watchers: Mutex::new(BTreeMap::new()),
@@ -193,12 +197,23 @@ impl Cluster {
         let seed = self.shared.randomness.seed();
         let mut answers = Answers::new();
         for _ in 0..ROUNDS_MAX {
-            match self.attempt(&request, now, seed, &answers) {
+            let attempt = {
+                let _turn = if is_read(&request) {
+                    None
+                } else {
+                    Some(self.shared.turn.lock().await)
+                };
+                self.attempt(&request, now, seed, &answers)
+            };
+            match attempt {
                 Attempt::Done(reply, version) => {
                     if let Err(error) = self.shared.kept(version).await {
                         return Answer::new(self.clone(), Reply::Full(Response::error(&error)));
                     }
-                    return Answer::new(self.clone(), reply);
+                    return match reply {
+                        Reply::Log(ask) => self.log_answer(*ask),
+                        reply => Answer::new(self.clone(), reply),
+                    };
                 }
                 Attempt::Ask(calls) => answers.extend(webhook::perform(self, calls).await),
             }
@@ -224,7 +239,7 @@ impl Cluster {
             entropy: &mut entropy,
             answers,
         };
-        if matches!(request.method, Method::Get | Method::Head) {
+        if is_read(request) {
             let state = self.shared.read();
             let version = state.memory.version();
             return match apiserver::handle(&state, request, &mut context) {
@@ -245,6 +260,10 @@ impl Cluster {
             Step::Ask(calls) => Attempt::Ask(calls),
         }
     }
+}
+
+fn is_read(request: &Request) -> bool {
+    matches!(request.method, Method::Get | Method::Head)
 }
 
 pub(crate) enum Attempt {

@@ -6,6 +6,7 @@ use kubelet::{Addresses, Life, World};
 use model::{Timestamp, Value, json, meta};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
 use workloads::{Act, Item, View, delete_now, patch, pod_event, replacing};
 
 const AGENT: &str = "kubelet";
@@ -16,6 +17,8 @@ pub(crate) struct Kubelet {
     /// By namespace and name, with the uid of the Pod.
     lives: HashMap<(String, String), (String, Life)>,
     addresses: Mutex<Addresses>,
+    /// Moves whenever a log grew or a container ended.
+    logged: watch::Sender<u64>,
 }
 
 /// The cluster as the kubelet sees it.
@@ -56,6 +59,23 @@ impl Cluster {
         kubelet.unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What a Pod's life says, if it has one.
+    pub(crate) fn with_life<T>(
+        &self,
+        namespace: &str,
+        pod: &str,
+        read: impl FnOnce(&Life) -> T,
+    ) -> Option<T> {
+        let kubelet = self.kubelet();
+        let place = (namespace.to_owned(), pod.to_owned());
+        kubelet.lives.get(&place).map(|(_, life)| read(life))
+    }
+
+    /// Moves when a log may have grown.
+    pub(crate) fn log_changes(&self) -> watch::Receiver<u64> {
+        self.kubelet().logged.subscribe()
+    }
+
     // Looks at one Pod that has a node.
     pub(crate) fn live(&self, item: &Item, now: Timestamp) -> Vec<Act> {
         let state = self.shared.read();
@@ -78,7 +98,11 @@ impl Cluster {
         if !exists {
             return Vec::new();
         }
-        let Kubelet { lives, addresses } = &mut *kubelet;
+        let Kubelet {
+            lives,
+            addresses,
+            logged,
+        } = &mut *kubelet;
         let uid = meta::uid(&pod).to_owned();
         let (known, life) = lives
             .entry(place)
@@ -89,6 +113,9 @@ impl Cluster {
             addresses,
         };
         let reaction = kubelet::step(&sight, &pod, life, now);
+        if reaction.logged || !reaction.acts.is_empty() {
+            logged.send_modify(|count| *count += 1);
+        }
         if let Some(at) = reaction.wake_at {
             let soonest = Timestamp::from_micros(now.micros() + 1);
             desk.set_timer(item.clone(), at.max(soonest));
@@ -105,6 +132,7 @@ impl Kubelet {
             let addresses = self.addresses.get_mut();
             let addresses = addresses.unwrap_or_else(PoisonError::into_inner);
             addresses.release(&uid);
+            self.logged.send_modify(|count| *count += 1);
         }
     }
 }

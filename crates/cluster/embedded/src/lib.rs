@@ -15,6 +15,7 @@ mod connection;
 mod error;
 mod identity;
 mod kubelet;
+mod logs;
 mod run;
 mod webhook;
 

@@ -16,6 +16,12 @@ pub(crate) enum CliError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// What Helm would say.
+    #[error("{0}")]
+    Helm(String),
+    /// Everything was said already.
+    #[error("failed")]
+    Silent,
     /// The runtime could not be set up.
     #[error("could not start the program's threads")]
     Runtime(#[source] std::io::Error),
@@ -24,7 +30,11 @@ pub(crate) enum CliError {
 impl CliError {
     /// Prints the error and each of its causes once.
     pub(crate) fn report(&self) {
-        eprintln!("error: {self}");
+        match self {
+            Self::Helm(message) => return eprintln!("Error: {message}"),
+            Self::Silent => return,
+            _ => eprintln!("error: {self}"),
+        }
         let mut cause = self.source();
         while let Some(error) = cause {
             eprintln!("  because: {error}");

@@ -131,6 +131,8 @@ async fn send_all(
     sender: mpsc::Sender<Bytes>,
 ) {
     let mut changes = lives.changes();
+    // Something may have come since the first piece was read.
+    changes.mark_changed();
     let mut text = first;
     loop {
         if !text.is_empty() && sender.send(Bytes::from(text)).await.is_err() {
