@@ -46,6 +46,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     // adapters: the hands
     ("files", &["model"]),
+    ("live", &["model", "engine", "merge", "kinds"]),
     ("git", &["model", "version"]),
     ("charts", &["model", "version", "yaml"]),
     // cluster: Kubernetes, which has never heard of the engine
