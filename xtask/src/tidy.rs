@@ -38,6 +38,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "yaml",
             "json",
             "pattern",
+            "gotemplate",
             "helm",
             "kustomize",
             "jsonnet",

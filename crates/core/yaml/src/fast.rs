@@ -357,7 +357,10 @@ impl<'a> Reader<'a> {
     }
 
     fn plain(&mut self, indent: usize) -> Option<Value> {
-        let line = self.plain_line()?;
+        let (line, commented) = self.plain_line()?;
+        if commented && self.continues(indent) {
+            return None;
+        }
         if !self.continues(indent) {
             let scalar = resolve::plain(line);
             return to_value(Meaning::Plain(scalar), Cow::Borrowed(line)).ok();
@@ -380,7 +383,10 @@ impl<'a> Reader<'a> {
             if self.peek() == Some(b'#') {
                 return None;
             }
-            let line = self.plain_line()?;
+            let (line, commented) = self.plain_line()?;
+            if commented && self.continues(indent) {
+                return None;
+            }
             match breaks {
                 0 => text.push(' '),
                 _ => (0..breaks).for_each(|_| text.push('\n')),
@@ -409,9 +415,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    // The text of a plain scalar on one line; moves to the next line. A comment behind it is fine only
-    // if nothing goes on.
-    fn plain_line(&mut self) -> Option<&'a str> {
+    // The text of a plain scalar on one line, and whether a comment stands behind it; moves to the
+    // next line.
+    fn plain_line(&mut self) -> Option<(&'a str, bool)> {
         let start = self.at;
         let mut end = start;
         let bytes = self.bytes;
@@ -434,42 +440,9 @@ impl<'a> Reader<'a> {
             at += 1;
             end = at;
         }
-        let line = &self.text[start..end];
         self.at = at;
         self.skip_line();
-        if comment {
-            // Whether a comment ends a scalar for good is for the full reader to say.
-            let spaces = self.bytes[self.at..]
-                .iter()
-                .take_while(|b| **b == b' ')
-                .count();
-            let next = self.bytes.get(self.at + spaces);
-            if spaces > 0 && !matches!(next, None | Some(b'\n' | b'#')) {
-                self.at = at;
-                return self.comment_then_less(line);
-            }
-        }
-        Some(line)
-    }
-
-    // Behind a comment the next line may only go on with a collection further out; that is so when
-    // it holds a key or an entry.
-    fn comment_then_less(&mut self, line: &'a str) -> Option<&'a str> {
-        self.skip_line();
-        let spaces = self.bytes[self.at..]
-            .iter()
-            .take_while(|b| **b == b' ')
-            .count();
-        let mut probe = Probe {
-            bytes: self.bytes,
-            at: self.at + spaces,
-        };
-        let entry = self.bytes[self.at + spaces] == b'-'
-            && matches!(
-                self.bytes.get(self.at + spaces + 1),
-                None | Some(b' ' | b'\n')
-            );
-        (entry || probe.key().is_some()).then_some(line)
+        Some((&self.text[start..end], comment))
     }
 
     // Between quotes, on one line; the usual escapes only.

@@ -7,6 +7,7 @@ use crate::load::{Loader, SIZE_MAX};
 use crate::marks::{Marks, Spot, breaks, spot_at};
 use crate::{Stage, YamlError};
 use model::Value;
+use std::borrow::Cow;
 
 /// One document of a file, with the places of its fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,10 +127,16 @@ fn read(text: &str, document: usize, part: &Part) -> Result<Located, YamlError> 
             first: None,
         });
     }
+    // Kubernetes' tools end every line, the last one too.
     let chunk = &text[part.start..part.end];
-    let (value, mut marks) = match crate::fast::read(chunk) {
+    let ended = if chunk.is_empty() || chunk.ends_with('\n') {
+        Cow::Borrowed(chunk)
+    } else {
+        Cow::Owned(format!("{chunk}\n"))
+    };
+    let (value, mut marks) = match crate::fast::read(&ended) {
         Some(read) => read,
-        None => read_slowly(chunk).map_err(|fault| lower(fault, part.line))?,
+        None => read_slowly(&ended).map_err(|fault| lower(fault, part.line))?,
     };
     marks.shift(part.start);
     let line = if value.is_null() {

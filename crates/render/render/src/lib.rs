@@ -15,6 +15,7 @@ mod directory;
 mod env;
 mod error;
 mod fields;
+mod helmed;
 mod kustomized;
 mod manifests;
 mod overrides;
@@ -26,7 +27,7 @@ mod world;
 mod write;
 
 pub use application::Application;
-pub use context::{Context, Reference, Settings};
+pub use context::{Chance, Context, Reference, Settings};
 pub use detect::{KUSTOMIZATION_FILES, detect};
 pub use env::{build_environment, substitute};
 pub use error::RenderError;
@@ -77,7 +78,11 @@ pub fn render(
             warnings = said;
             manifests
         }
-        SourceType::Helm => Vec::new(),
+        SourceType::Helm => {
+            let (manifests, said) = helmed::render(tree, &directory, &source, context)?;
+            warnings = said;
+            manifests
+        }
     };
     Ok(Rendered {
         manifests,
