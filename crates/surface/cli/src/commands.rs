@@ -1,4 +1,5 @@
 //! One file per command.
 
 pub(crate) mod helm;
+pub(crate) mod kustomize;
 pub(crate) mod sandbox;

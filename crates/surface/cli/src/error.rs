@@ -19,6 +19,9 @@ pub(crate) enum CliError {
     /// What Helm would say.
     #[error("{0}")]
     Helm(String),
+    /// Why a kustomization was not built.
+    #[error("{0}")]
+    Kustomize(String),
     /// Everything was said already.
     #[error("failed")]
     Silent,
@@ -31,7 +34,7 @@ impl CliError {
     /// Prints the error and each of its causes once.
     pub(crate) fn report(&self) {
         match self {
-            Self::Helm(message) => return eprintln!("Error: {message}"),
+            Self::Helm(message) | Self::Kustomize(message) => return eprintln!("Error: {message}"),
             Self::Silent => return,
             _ => eprintln!("error: {self}"),
         }
