@@ -2,4 +2,5 @@
 
 pub(crate) mod helm;
 pub(crate) mod kustomize;
+pub(crate) mod render;
 pub(crate) mod sandbox;

@@ -39,7 +39,11 @@ pub(crate) enum Helm {
 #[derive(Debug, Args)]
 pub(crate) struct TemplateArgs {
     /// [NAME] CHART and Helm's flags
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "[NAME] CHART [FLAGS]")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "[NAME] CHART [FLAGS]"
+    )]
     arguments: Vec<String>,
 }
 
@@ -70,7 +74,8 @@ pub(crate) fn template(
         flavour: Flavour::V3,
         files,
     };
-    let outcome = helm::command::run(&template, Flavour::V3, &mut here).map_err(|error| error.to_string())?;
+    let outcome =
+        helm::command::run(&template, Flavour::V3, &mut here).map_err(|error| error.to_string())?;
     if outcome.code == 0 {
         Ok(outcome.stdout)
     } else {
@@ -83,7 +88,9 @@ pub(crate) fn default_values(arguments: &[String]) -> Result<String, String> {
     let template = helm::command::parse(arguments)?;
     let name = template.arguments.last().cloned().unwrap_or_default();
     let mut here = Here::default();
-    let chart = here.chart(&name, &template).map_err(|error| error.to_string())?;
+    let chart = here
+        .chart(&name, &template)
+        .map_err(|error| error.to_string())?;
     Ok(yaml::to_string(&model::Value::Object(chart.values)))
 }
 
@@ -97,9 +104,15 @@ fn show(outcome: &Outcome) -> Result<(), CliError> {
         path: "standard output".into(),
         source,
     };
-    std::io::stdout().write_all(outcome.stdout.as_bytes()).map_err(fault)?;
+    std::io::stdout()
+        .write_all(outcome.stdout.as_bytes())
+        .map_err(fault)?;
     eprint!("{}", outcome.stderr);
-    if outcome.code == 0 { Ok(()) } else { Err(CliError::Silent) }
+    if outcome.code == 0 {
+        Ok(())
+    } else {
+        Err(CliError::Silent)
+    }
 }
 
 // The way out for what we refuse, when somebody opened it.
@@ -114,7 +127,11 @@ fn exec(arguments: &[String], refused: &HelmError) -> Result<(), CliError> {
         .args(arguments)
         .status()
         .map_err(|error| CliError::Helm(format!("could not start `{program}`: {error}")))?;
-    if status.success() { Ok(()) } else { Err(CliError::Silent) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err(CliError::Silent)
+    }
 }
 
 // This machine.
@@ -164,7 +181,9 @@ impl World for Here {
     }
 
     fn context(&mut self, template: &Template) -> Result<gotemplate::Context, String> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         let seconds = i64::try_from(now.as_secs()).unwrap_or_default();
         let random = ring::rand::SystemRandom::new();
         let entropy = Box::new(move |bytes: &mut [u8]| {
@@ -183,7 +202,11 @@ impl World for Here {
     }
 
     fn validate(&mut self, template: &Template, rendered: &Rendered) -> Result<(), String> {
-        let namespace = if template.namespace.is_empty() { "default" } else { &template.namespace };
+        let namespace = if template.namespace.is_empty() {
+            "default"
+        } else {
+            &template.namespace
+        };
         cluster::Cluster::connect(&template.cluster)?.validate(rendered, namespace)
     }
 
@@ -203,7 +226,9 @@ impl World for Here {
     }
 
     fn now(&self) -> i64 {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         i64::try_from(now.as_secs()).unwrap_or_default()
     }
 }

@@ -28,7 +28,11 @@ pub(crate) enum Kustomize {
 #[derive(Debug, Args)]
 pub(crate) struct BuildArgs {
     /// DIR or URL and Kustomize's flags
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "[DIR|URL] [FLAGS]")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "[DIR|URL] [FLAGS]"
+    )]
     arguments: Vec<String>,
 }
 
@@ -77,14 +81,22 @@ impl Asked {
         inline: Option<String>,
         next: &mut dyn FnMut() -> Option<String>,
     ) -> Result<(), String> {
-        let on = inline.as_deref().is_none_or(|value| value != "false" && value != "0");
+        let on = inline
+            .as_deref()
+            .is_none_or(|value| value != "false" && value != "0");
         let options = &mut self.options;
         match flag {
             "--enable-helm" => options.enable_helm = on,
             "--enable-managedby-label" => options.managed_by_label = on,
-            "--enable-alpha-plugins" | "--enable-exec" | "--network" | "--as-current-user" | "--helm-debug" => {}
+            "--enable-alpha-plugins"
+            | "--enable-exec"
+            | "--network"
+            | "--as-current-user"
+            | "--helm-debug" => {}
             _ => {
-                let value = inline.or_else(next).ok_or_else(|| format!("flag needs an argument: {flag}"))?;
+                let value = inline
+                    .or_else(next)
+                    .ok_or_else(|| format!("flag needs an argument: {flag}"))?;
                 return self.value(flag, value);
             }
         }
@@ -109,12 +121,18 @@ impl Asked {
                 options.reorder = match value.as_str() {
                     "legacy" => Reorder::Legacy,
                     "none" => Reorder::None,
-                    other => return Err(format!("illegal flag value --reorder {other}; legal values: [legacy none]")),
+                    other => {
+                        return Err(format!(
+                            "illegal flag value --reorder {other}; legal values: [legacy none]"
+                        ));
+                    }
                 };
             }
             "--helm-kube-version" => options.helm_kube_version = value,
             "--helm-api-versions" => {
-                options.helm_api_versions.extend(value.split(',').map(str::to_owned));
+                options
+                    .helm_api_versions
+                    .extend(value.split(',').map(str::to_owned));
             }
             "-o" | "--output" => self.output = Some(value.into()),
             "-e" | "--env" | "--mount" | "--network-name" | "--helm-command" => {}
@@ -129,12 +147,17 @@ fn build(asked: &Asked) -> Result<Build, String> {
     let target = asked.target.as_deref().unwrap_or(".");
     if let Some(remote) = Remote::parse(target) {
         let tree = machine.repository(&remote)?;
-        return kustomize::build(&tree, &remote.path, &asked.options, &machine).map_err(|error| error.to_string());
+        return kustomize::build(&tree, &remote.path, &asked.options, &machine)
+            .map_err(|error| error.to_string());
     }
     let full = Path::new(target)
         .canonicalize()
         .map_err(|why| format!("must build at directory: '{target}': {why}"))?;
-    let directory = full.to_str().ok_or("the path is not UTF-8")?.trim_start_matches('/').to_owned();
+    let directory = full
+        .to_str()
+        .ok_or("the path is not UTF-8")?
+        .trim_start_matches('/')
+        .to_owned();
     let options = Options {
         absolute_paths: true,
         ..asked.options.clone()
@@ -175,20 +198,30 @@ fn separate(built: &Build) -> Vec<(String, String)> {
             return None;
         }
         let own = text(object, "/metadata/namespace");
-        Some(if own.is_empty() { "default".to_owned() } else { own })
+        Some(if own.is_empty() {
+            "default".to_owned()
+        } else {
+            own
+        })
     };
     let mut namespaces: Vec<String> = built.objects().filter_map(namespace).collect();
     namespaces.sort();
     namespaces.dedup();
     let name = |object: &Value| {
         let version = text(object, "/apiVersion").replace('/', "_");
-        let name = format!("{version}_{}_{}.yaml", text(object, "/kind"), text(object, "/metadata/name"));
+        let name = format!(
+            "{version}_{}_{}.yaml",
+            text(object, "/kind"),
+            text(object, "/metadata/name")
+        );
         match namespace(object).filter(|_| namespaces.len() > 1) {
             Some(namespace) => format!("{namespace}_{name}").to_lowercase(),
             None => name.to_lowercase(),
         }
     };
-    let files = built.objects().map(|object| (name(object), kustomize::to_yaml(object)));
+    let files = built
+        .objects()
+        .map(|object| (name(object), kustomize::to_yaml(object)));
     files.collect()
 }
 
@@ -202,7 +235,11 @@ impl Tree for WholeDisk {
         Ok(node.map(|node| match node {
             Node::Link(target) if target.starts_with('/') => {
                 let depth = path.split('/').count() - 1;
-                Node::Link(format!("{}{}", "../".repeat(depth), target.trim_start_matches('/')))
+                Node::Link(format!(
+                    "{}{}",
+                    "../".repeat(depth),
+                    target.trim_start_matches('/')
+                ))
             }
             other => other,
         }))
@@ -221,9 +258,14 @@ impl Machine {
             return Ok(store);
         }
         let home = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-        let home = home.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache")));
-        let root = home.unwrap_or_else(std::env::temp_dir).join("tiphys").join("git");
-        let store = git::Repositories::open(root, git::Options::default()).map_err(|error| error.to_string())?;
+        let home =
+            home.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache")));
+        let root = home
+            .unwrap_or_else(std::env::temp_dir)
+            .join("tiphys")
+            .join("git");
+        let store = git::Repositories::open(root, git::Options::default())
+            .map_err(|error| error.to_string())?;
         Ok(self.repositories.get_or_init(|| store))
     }
 }
@@ -235,14 +277,18 @@ impl World for Machine {
         let source = git::Source::new(&remote.repository, &remote.revision);
         let revision = store.resolve(&source, &credentials, git::Freshness::Now);
         let revision = revision.map_err(|error| error.to_string())?;
-        let tree = store.tree(&revision, &credentials).map_err(|error| error.to_string())?;
+        let tree = store
+            .tree(&revision, &credentials)
+            .map_err(|error| error.to_string())?;
         Ok(SourceTree::new(tree))
     }
 
     fn file(&self, url: &str) -> Result<Option<Arc<[u8]>>, String> {
         let is_repository = Remote::parse(url).is_some();
         let path = url.split(['?', '#']).next().unwrap_or(url);
-        let named = [".yaml", ".yml", ".json"].iter().any(|ending| path.ends_with(ending));
+        let named = [".yaml", ".yml", ".json"]
+            .iter()
+            .any(|ending| path.ends_with(ending));
         if is_repository && !named {
             return Ok(None);
         }
@@ -267,7 +313,10 @@ impl World for Machine {
 }
 
 // The command line of `helm template` that Kustomize would run.
-fn arguments(tree: &SourceTree, request: &ChartRequest) -> (Vec<String>, BTreeMap<String, Vec<u8>>) {
+fn arguments(
+    tree: &SourceTree,
+    request: &ChartRequest,
+) -> (Vec<String>, BTreeMap<String, Vec<u8>>) {
     let mut list = Vec::new();
     let mut add = |words: &[&str]| list.extend(words.iter().map(|word| (*word).to_owned()));
     if request.release.is_empty() {
@@ -276,7 +325,11 @@ fn arguments(tree: &SourceTree, request: &ChartRequest) -> (Vec<String>, BTreeMa
         add(&[&request.release]);
     }
     let here = matches!(tree.kind(&request.path), Ok(Some(_)));
-    match request.repository.strip_suffix('/').unwrap_or(&request.repository) {
+    match request
+        .repository
+        .strip_suffix('/')
+        .unwrap_or(&request.repository)
+    {
         _ if here => add(&[&format!("/{}", request.path)]),
         oci if oci.starts_with("oci://") => add(&[&format!("{oci}/{}", request.name)]),
         repository => add(&[&request.name, "--repo", repository]),
