@@ -26,7 +26,7 @@ pub(crate) struct Target {
     /// The name of its file, for people and without the directory.
     pub(crate) file: String,
     pub(crate) file_name: String,
-    text: Rc<str>,
+    text: Arc<str>,
     // The file once more, with lines.
     nodes: Option<NodeId>,
     /// Where its resources come from, when the output is to say so.
@@ -56,12 +56,12 @@ impl Target {
             format!("{}/{file_name}", loader.root)
         };
         let file = loader.shown(&path);
-        let text: Rc<str> = String::from_utf8_lossy(&bytes).into();
+        let text: Arc<str> = String::from_utf8_lossy(&bytes).into();
         let spot = |line, column| Spot {
             file: file.clone(),
             line,
             column,
-            text: text.to_string(),
+            text: Arc::clone(&text),
         };
         let value = read::settings(&bytes).map_err(|fault| KustomizeError::Yaml {
             at: spot(fault.line, fault.column),
@@ -124,7 +124,7 @@ impl Target {
             file: self.file.clone(),
             line,
             column: 0,
-            text: self.text.to_string(),
+            text: Arc::clone(&self.text),
         }
     }
 
@@ -146,7 +146,7 @@ impl Target {
                 file: self.file.clone(),
                 line: 0,
                 column: 0,
-                text: self.text.to_string(),
+                text: Arc::clone(&self.text),
             },
         }
     }
@@ -570,7 +570,7 @@ pub(crate) fn unreadable(fault: read::Unreadable, file: &str, bytes: &[u8]) -> K
         file: file.to_owned(),
         line,
         column,
-        text: String::from_utf8_lossy(bytes).into_owned(),
+        text: String::from_utf8_lossy(bytes).into(),
     };
     match fault {
         read::Unreadable::Malformed(fault) => KustomizeError::Yaml {
@@ -610,7 +610,7 @@ pub(crate) fn settings(bytes: &[u8], file: &str) -> Result<model::Value> {
             file: file.to_owned(),
             line: fault.line,
             column: fault.column,
-            text: String::from_utf8_lossy(bytes).into_owned(),
+            text: String::from_utf8_lossy(bytes).into(),
         },
         message: fault.message,
     })
