@@ -115,8 +115,7 @@ fn load(client: &Client, namespace: &str) -> Option<f64> {
         .find(|s| !s["metadata"]["annotations"][SCRIPT].is_null())?;
     let script = scaler["metadata"]["annotations"][SCRIPT].as_str()?;
     let made = Timestamp::parse(scaler["metadata"]["creationTimestamp"].as_str()?)?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-    let age = now.as_secs_f64() - made.micros() as f64 / 1e6;
+    let age = (now().micros() - made.micros()) as f64 / 1e6;
     let mut load = 0.0;
     for part in script.split(',') {
         let mut words = part.split_whitespace();
@@ -132,6 +131,11 @@ fn load(client: &Client, namespace: &str) -> Option<f64> {
     Some(load)
 }
 
+fn now() -> Timestamp {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    Timestamp::from_micros(now.unwrap_or_default().as_micros() as i64)
+}
+
 // What a Pod uses that carries a share of the load.
 fn used(pod: &Value, share: f64) -> Value {
     let containers = pod["spec"]["containers"].as_array().into_iter().flatten();
@@ -140,7 +144,7 @@ fn used(pod: &Value, share: f64) -> Value {
             let asked = container["resources"]["requests"]["cpu"]
                 .as_str()
                 .unwrap_or("0");
-            let asked = model::Quantity::parse(asked).map_or(0, |q| q.millis());
+            let asked = model::Quantity::parse(asked).map_or(0, |q| q.milli_value());
             let cpu = format!("{}m", (asked as f64 * share).round());
             json!({"name": container["name"], "usage": {"cpu": cpu, "memory": "64Mi"}})
         })
@@ -150,6 +154,6 @@ fn used(pod: &Value, share: f64) -> Value {
         "metadata": {
             "name": metadata["name"], "namespace": metadata["namespace"], "labels": metadata["labels"],
         },
-        "timestamp": pod["status"]["startTime"], "window": "15s", "containers": containers,
+        "timestamp": now().rfc3339(), "window": "0s", "containers": containers,
     })
 }
