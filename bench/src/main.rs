@@ -8,6 +8,7 @@
 //! ```
 
 mod client;
+mod deployments;
 mod error;
 mod load;
 mod memory;
@@ -60,6 +61,12 @@ enum Command {
         /// Processes of the server, as `12,34`
         #[arg(long, value_delimiter = ',', required = true)]
         pids: Vec<u32>,
+    },
+    /// Let Deployments of two replicas come to rest in an embedded cluster in this process
+    Deployments {
+        /// How many; several sizes show how the cost grows
+        #[arg(long, value_delimiter = ',', default_values_t = [500, 5000])]
+        count: Vec<u32>,
     },
     /// Run the same against two servers and print both with the ratio
     Compare {
@@ -176,6 +183,7 @@ async fn perform(command: Command) -> Result<Table, BenchError> {
             let rows = load::run(&server.target()?, &load).await?;
             Ok(Table::single(rows))
         }
+        Command::Deployments { count } => Ok(Table::single(deployments::run(&count).await?)),
         Command::Watchers { server, watch } => {
             let rows = watchers::run(&server.target()?, &watch).await?;
             Ok(Table::single(rows))
