@@ -8,6 +8,7 @@
 //! ```
 
 mod client;
+mod deployments;
 mod error;
 mod kustomize;
 mod load;
@@ -66,6 +67,12 @@ enum Command {
     Kustomize {
         #[command(flatten)]
         kustomize: kustomize::KustomizeArgs,
+    },
+    /// Let Deployments of two replicas come to rest in an embedded cluster in this process
+    Deployments {
+        /// How many; several sizes show how the cost grows
+        #[arg(long, value_delimiter = ',', default_values_t = [500, 5000])]
+        count: Vec<u32>,
     },
     /// Run the same against two servers and print both with the ratio
     Compare {
@@ -183,6 +190,7 @@ async fn perform(command: Command) -> Result<Table, BenchError> {
             let rows = load::run(&server.target()?, &load).await?;
             Ok(Table::single(rows))
         }
+        Command::Deployments { count } => Ok(Table::single(deployments::run(&count).await?)),
         Command::Watchers { server, watch } => {
             let rows = watchers::run(&server.target()?, &watch).await?;
             Ok(Table::single(rows))

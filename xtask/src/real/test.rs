@@ -3,7 +3,7 @@
 //! With `--real` a fresh real server takes the sandbox's place: two real servers must agree in
 //! everything that is compared, or the comparison itself is wrong.
 
-use super::{kustomize, plane, sessions};
+use super::{kustomize, plane, sessions, workloads};
 use crate::Outcome;
 use crate::sandbox::{Profile, Sandbox};
 use conformance::differences::Allowed;
@@ -38,9 +38,6 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let wanted = |part: &str| arguments.only.is_empty() || arguments.only.iter().any(|p| p == part);
     if wanted("kustomize") {
         kustomize::run(arguments.record)?;
-        if arguments.only.iter().all(|part| part == "kustomize") && !arguments.only.is_empty() {
-            return Ok(());
-        }
     }
     let mut reports = Vec::new();
     for part in ["replay"].into_iter().chain(sessions::NAMES) {
@@ -61,6 +58,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         };
         println!("{part}\n{report}\n");
         reports.push((part, report));
+    }
+    if wanted("workloads") {
+        workloads::check()?;
     }
     summarise(&reports)
 }
