@@ -2,6 +2,7 @@
 
 mod down;
 mod env;
+mod git;
 pub(crate) mod outside;
 pub(crate) mod plane;
 pub(crate) mod sessions;
