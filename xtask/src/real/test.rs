@@ -21,7 +21,8 @@ pub(crate) struct Arguments {
     /// Keep what the real kustomize prints for the cases as their recordings
     #[arg(long)]
     record: bool,
-    /// Only these parts: `replay`, `kubectl`, `helm3`, `helm4`, `workloads`, `kustomize`
+    /// Only these parts: `replay`, `kubectl`, `helm3`, `helm4`, `workloads`, `kustomize`, `git`, `yaml`,
+    /// `template`, `helm-template`, `charts`
     #[arg(long, value_delimiter = ',', value_name = "PART")]
     only: Vec<String>,
 }
@@ -31,6 +32,9 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(kubectl) = &arguments.kubectl {
         return live(kubectl);
+    }
+    if arguments.only.is_empty() || arguments.only.iter().any(|p| p == "git") {
+        super::git::run()?;
     }
     let (fixtures, allowed) = conformance::committed()?;
     // What we allow ourselves is not allowed to a real server.
