@@ -96,8 +96,10 @@ const LAYERS: &[(&str, &[&str])] = &[
         "cli",
         &[
             "model",
+            "yaml",
             "embedded",
             "render",
+            "plugin",
             "helm",
             "kustomize",
             "files",

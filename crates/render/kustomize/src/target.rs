@@ -477,11 +477,11 @@ impl Target {
     fn run_validators(&mut self, work: &mut Work<'_>, all: &mut Accumulated) -> Result {
         let validators = self.kustomization.validators.clone();
         for at in self.plugin_configs(work, &validators, "validators")? {
-            let before: Vec<_> = all.list.iter().map(|at| work.value(*at)).collect();
+            let before: Vec<_> = all.list.iter().map(|at| fingerprint(work, *at)).collect();
             let step = plugin::transformer(work, self, at)?;
             let author = step.author.clone();
             step.run(work, all)?;
-            let after: Vec<_> = all.list.iter().map(|at| work.value(*at)).collect();
+            let after: Vec<_> = all.list.iter().map(|at| fingerprint(work, *at)).collect();
             if before != after {
                 let fault = Fault::text("validator shouldn't modify the resource map");
                 return Err(author.blame(fault));
@@ -498,6 +498,21 @@ impl Target {
         }
         Ok(())
     }
+}
+
+// Everything in a resource that a validator might change: a field that is set to what it was counts.
+fn fingerprint(
+    work: &Work<'_>,
+    at: usize,
+) -> Vec<(crate::node::Tag, crate::node::Style, Box<str>, u32)> {
+    let mut found = Vec::new();
+    let mut pending: Vec<NodeId> = work.root(at).into_iter().collect();
+    while let Some(id) = pending.pop() {
+        let node = work.arena.get(id);
+        found.push((node.tag.clone(), node.style, node.value.clone(), node.line));
+        pending.extend(&node.content);
+    }
+    found
 }
 
 // The kustomization file of a directory: one of the names, and only one.

@@ -8,6 +8,7 @@
 //!                                                     └──▶ Rendered { manifests, source_type, reads }
 //! ```
 
+mod application;
 mod context;
 mod detect;
 mod directory;
@@ -24,6 +25,7 @@ mod text;
 mod world;
 mod write;
 
+pub use application::Application;
 pub use context::{Context, Reference, Settings};
 pub use detect::{KUSTOMIZATION_FILES, detect};
 pub use env::{build_environment, substitute};

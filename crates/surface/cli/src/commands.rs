@@ -1,4 +1,5 @@
 //! One file per command.
 
 pub(crate) mod helm;
+pub(crate) mod render;
 pub(crate) mod sandbox;

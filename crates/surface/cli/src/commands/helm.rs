@@ -39,7 +39,11 @@ pub(crate) enum Helm {
 #[derive(Debug, Args)]
 pub(crate) struct TemplateArgs {
     /// [NAME] CHART and Helm's flags
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "[NAME] CHART [FLAGS]")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "[NAME] CHART [FLAGS]"
+    )]
     arguments: Vec<String>,
 }
 
@@ -62,9 +66,15 @@ fn show(outcome: &Outcome) -> Result<(), CliError> {
         path: "standard output".into(),
         source,
     };
-    std::io::stdout().write_all(outcome.stdout.as_bytes()).map_err(fault)?;
+    std::io::stdout()
+        .write_all(outcome.stdout.as_bytes())
+        .map_err(fault)?;
     eprint!("{}", outcome.stderr);
-    if outcome.code == 0 { Ok(()) } else { Err(CliError::Silent) }
+    if outcome.code == 0 {
+        Ok(())
+    } else {
+        Err(CliError::Silent)
+    }
 }
 
 // The way out for what we refuse, when somebody opened it.
@@ -79,7 +89,11 @@ fn exec(arguments: &[String], refused: &HelmError) -> Result<(), CliError> {
         .args(arguments)
         .status()
         .map_err(|error| CliError::Helm(format!("could not start `{program}`: {error}")))?;
-    if status.success() { Ok(()) } else { Err(CliError::Silent) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err(CliError::Silent)
+    }
 }
 
 // This machine.
@@ -123,7 +137,9 @@ impl World for Here {
     }
 
     fn context(&mut self, template: &Template) -> Result<gotemplate::Context, String> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         let seconds = i64::try_from(now.as_secs()).unwrap_or_default();
         let random = ring::rand::SystemRandom::new();
         let entropy = Box::new(move |bytes: &mut [u8]| {
@@ -142,7 +158,11 @@ impl World for Here {
     }
 
     fn validate(&mut self, template: &Template, rendered: &Rendered) -> Result<(), String> {
-        let namespace = if template.namespace.is_empty() { "default" } else { &template.namespace };
+        let namespace = if template.namespace.is_empty() {
+            "default"
+        } else {
+            &template.namespace
+        };
         cluster::Cluster::connect(&template.cluster)?.validate(rendered, namespace)
     }
 
@@ -162,7 +182,9 @@ impl World for Here {
     }
 
     fn now(&self) -> i64 {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         i64::try_from(now.as_secs()).unwrap_or_default()
     }
 }
