@@ -3,7 +3,7 @@
 //! With `--real` a fresh real server takes the sandbox's place: two real servers must agree in
 //! everything that is compared, or the comparison itself is wrong.
 
-use super::{plane, sessions};
+use super::{plane, sessions, workloads};
 use crate::Outcome;
 use crate::sandbox::{Profile, Sandbox};
 use conformance::differences::Allowed;
@@ -33,8 +33,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     // What we allow ourselves is not allowed to a real server.
     let allowed = if arguments.real { Vec::new() } else { allowed };
     let mut reports = Vec::new();
+    let wanted = |part: &str| arguments.only.is_empty() || arguments.only.iter().any(|p| p == part);
     for part in ["replay"].into_iter().chain(sessions::NAMES) {
-        if !arguments.only.is_empty() && !arguments.only.iter().any(|p| p == part) {
+        if !wanted(part) {
             continue;
         }
         // Each part has a server of its own.
@@ -51,6 +52,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         };
         println!("{part}\n{report}\n");
         reports.push((part, report));
+    }
+    if wanted("workloads") {
+        workloads::check()?;
     }
     summarise(&reports)
 }
