@@ -107,6 +107,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "files",
             "git",
             "charts",
+            "engine",
+            "live",
         ],
     ),
 ];

@@ -2,8 +2,8 @@
 
 mod down;
 mod env;
-mod kustomize;
 mod git;
+mod kustomize;
 pub(crate) mod outside;
 pub(crate) mod plane;
 pub(crate) mod sessions;

@@ -65,8 +65,9 @@ pub async fn drive(
         let event = next(&mut inbox, wake.take(), progress.now()).await;
         (operation, actions) = step(operation, event, progress.now());
     }
-    // Removals after the end are seen through; watches are not.
+    // Removals after the end are seen through; watches end when nobody listens.
     drop(hands);
+    drop(inbox);
     while let Ok(Some(_)) = tokio::time::timeout(Duration::from_secs(30), jobs.join_next()).await {}
     operation
 }

@@ -28,6 +28,9 @@ pub(crate) enum CliError {
     /// Everything was said already.
     #[error("failed")]
     Silent,
+    /// A cluster could not be asked.
+    #[error(transparent)]
+    Live(#[from] live::LiveError),
     /// The runtime could not be set up.
     #[error("could not start the program's threads")]
     Runtime(#[source] std::io::Error),

@@ -66,6 +66,9 @@ enum Command {
     /// The embedded Kubernetes
     #[command(subcommand)]
     Sandbox(commands::sandbox::Sandbox),
+    /// One application: sync it with a cluster
+    #[command(subcommand)]
+    App(commands::app::App),
     Render(Box<commands::render::RenderArgs>),
     /// What Helm does, without Helm
     #[command(subcommand)]
@@ -100,6 +103,7 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<(), CliError> {
     match cli.command {
         Command::Sandbox(command) => commands::sandbox::run(command, cli.output),
+        Command::App(command) => commands::app::run(command, cli.output),
         Command::Render(args) => commands::render::run(&args, cli.output),
         Command::Helm(command) => commands::helm::run(command),
         Command::Kustomize(command) => commands::kustomize::run(command),

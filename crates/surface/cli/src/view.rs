@@ -2,6 +2,7 @@
 
 pub(crate) mod finding;
 pub(crate) mod manifest;
+pub(crate) mod sync;
 
 use std::io::IsTerminal;
 

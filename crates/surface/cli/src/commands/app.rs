@@ -2,6 +2,8 @@
 
 mod sync;
 
+pub(crate) use sync::now;
+
 use crate::Output;
 use crate::error::CliError;
 use clap::Subcommand;

@@ -53,6 +53,59 @@ pub(crate) struct RenderArgs {
     plugin: Vec<PathBuf>,
 }
 
+/// An Application's manifests, and what they were rendered from.
+pub(crate) struct RenderedApplication {
+    /// The Application itself.
+    pub(crate) value: model::Value,
+    /// What the render depended on.
+    pub(crate) context: Context,
+    /// What the first source was pinned to.
+    pub(crate) revision: String,
+    /// The manifests.
+    pub(crate) manifests: Vec<model::Manifest>,
+}
+
+impl RenderArgs {
+    /// What it takes to render an Application in a file.
+    pub(crate) fn of_application(
+        file: &Path,
+        revision: Option<String>,
+        local: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            path: None,
+            file: Some(file.to_path_buf()),
+            revision,
+            local,
+            origins: false,
+            app_name: None,
+            namespace: None,
+            kube_version: "1.36.4".into(),
+            api_versions: Vec::new(),
+            plugin: Vec::new(),
+        }
+    }
+}
+
+/// Renders the Application of a file.
+pub(crate) fn rendered(args: &RenderArgs) -> Result<RenderedApplication, CliError> {
+    let Some(file) = &args.file else {
+        return Err(CliError::Usage("-f FILE is required".into()));
+    };
+    let value = document(file, &read(file)?)?.value;
+    let mut job = application(args, file)?;
+    args.kube_version.clone_into(&mut job.context.kube_version);
+    let (manifests, warnings) = render_all(&job)?;
+    show_warnings(&warnings);
+    let revision = job.sources.first().map(|(_, _, revision)| revision.clone());
+    Ok(RenderedApplication {
+        value,
+        context: job.context,
+        revision: revision.unwrap_or_default(),
+        manifests,
+    })
+}
+
 pub(crate) fn run(args: &RenderArgs, output: Output) -> Result<(), CliError> {
     let mut job = match (&args.file, &args.path) {
         (Some(file), _) => application(args, file)?,
@@ -61,7 +114,9 @@ pub(crate) fn run(args: &RenderArgs, output: Output) -> Result<(), CliError> {
     };
     let plugins = args.plugin.iter().map(|file| plugin(file));
     job.context.plugins = plugins.collect::<Result<_, _>>()?;
-    job.context.kube_version = args.kube_version.trim_start_matches('v').to_owned();
+    args.kube_version
+        .trim_start_matches('v')
+        .clone_into(&mut job.context.kube_version);
     job.context.api_versions.clone_from(&args.api_versions);
     let (manifests, warnings) = render_all(&job)?;
     show_warnings(&warnings);
@@ -214,7 +269,7 @@ fn application(args: &RenderArgs, file: &Path) -> Result<Job, CliError> {
     let application = Application::read(&located.value).map_err(|faults| {
         let pointer = faults
             .first()
-            .map(|fault| fault.pointer())
+            .map(render::FieldError::pointer)
             .unwrap_or_default();
         let spot = located.marks.spot(&text, &pointer);
         let shown = file.display().to_string();

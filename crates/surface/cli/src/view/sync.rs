@@ -117,7 +117,7 @@ impl live::Progress for Live {
                 self.seen.insert(id, now);
             }
         }
-        if let Some(waiting) = waiting(operation) {
+        if let Some(waiting) = waiting(operation).filter(|_| !operation.phase.is_over()) {
             let text = format!("{} ({})", operation.message, waiting.slot);
             if text != self.said {
                 println!("         {text}");
@@ -136,7 +136,10 @@ impl live::Progress for Live {
             std::fs::write(&file, yaml::to_string(&kept))
         };
         write().map_err(|error| {
-            format!("not removed: it could not be kept in `{}` first: {error}", file.display())
+            format!(
+                "not removed: it could not be kept in `{}` first: {error}",
+                file.display()
+            )
         })
     }
 
@@ -149,7 +152,13 @@ impl live::Progress for Live {
 fn kept(live: &Value) -> Value {
     let mut object = live.clone();
     let metadata = meta::metadata_mut(&mut object);
-    for field in ["uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"] {
+    for field in [
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+        "generation",
+        "managedFields",
+    ] {
         metadata.remove(field);
     }
     if let Some(map) = object.as_object_mut() {
@@ -170,11 +179,25 @@ fn line(progress: &Progress) -> String {
         TaskState::Pending | TaskState::Trying | TaskState::Asked => "",
     };
     let task = &progress.task;
-    format!("{state:8} {:12} {}  {}", task.slot.to_string(), resource(task), progress.message)
+    format!(
+        "{state:8} {:12} {}  {}",
+        task.slot.to_string(),
+        resource(task),
+        progress.message
+    )
 }
 
 fn summary(operation: &Operation) -> String {
-    let titles = ["GROUP", "KIND", "NAMESPACE", "NAME", "STATUS", "HEALTH", "HOOK", "MESSAGE"];
+    let titles = [
+        "GROUP",
+        "KIND",
+        "NAMESPACE",
+        "NAME",
+        "STATUS",
+        "HEALTH",
+        "HOOK",
+        "MESSAGE",
+    ];
     let mut rows = vec![titles.map(str::to_owned)];
     rows.extend(operation.tasks.iter().map(row));
     let seconds = operation
@@ -205,7 +228,10 @@ fn row(progress: &Progress) -> [String; 8] {
         key.namespace.clone(),
         key.name.clone(),
         progress.outcome.map_or("", Outcome::word).to_owned(),
-        progress.health.map_or("", engine::HealthStatus::word).to_owned(),
+        progress
+            .health
+            .map_or("", engine::HealthStatus::word)
+            .to_owned(),
         hook.to_owned(),
         progress.message.clone(),
     ]

@@ -59,9 +59,10 @@ pub(crate) fn run(args: &SyncArgs, output: Output) -> Result<(), CliError> {
     let app = App::read(args)?;
     let runtime = sandbox::runtime()?;
     runtime.block_on(async {
-        let embedded = match args.embedded {
-            true => Some(Embedded::start(args.data.clone()).await?),
-            false => None,
+        let embedded = if args.embedded {
+            Some(Embedded::start(args.data.clone()).await?)
+        } else {
+            None
         };
         let cluster = match &embedded {
             Some(embedded) => Cluster::connect_with(embedded.kubeconfig()).await,
@@ -86,13 +87,17 @@ struct App {
 
 impl App {
     fn read(args: &SyncArgs) -> Result<Self, CliError> {
-        let wanted = RenderArgs::of_application(&args.file, args.revision.clone(), args.local.clone());
+        let wanted =
+            RenderArgs::of_application(&args.file, args.revision.clone(), args.local.clone());
         let rendered = render::rendered(&wanted)?;
         let options = meta::entries(&rendered.value, "/spec/syncPolicy/syncOptions");
         Ok(Self {
             instance: rendered.context.app_name.clone(),
             destination: rendered.context.namespace.clone(),
-            options: options.filter_map(Value::as_str).map(str::to_owned).collect(),
+            options: options
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect(),
             revision: rendered.revision,
             manifests: rendered.manifests,
         })
@@ -103,7 +108,12 @@ impl App {
     }
 }
 
-async fn sync(args: &SyncArgs, output: Output, app: &App, cluster: &Cluster) -> Result<(), CliError> {
+async fn sync(
+    args: &SyncArgs,
+    output: Output,
+    app: &App,
+    cluster: &Cluster,
+) -> Result<(), CliError> {
     let now = now();
     let (pairs, hooks) = compare(app, cluster).await?;
     let rules = Rules {
@@ -118,7 +128,9 @@ async fn sync(args: &SyncArgs, output: Output, app: &App, cluster: &Cluster) -> 
     if args.dry_run {
         match output {
             Output::Json => println!("{}", view::sync::plan_json(&plan)),
-            Output::Text | Output::Yaml | Output::Name => print!("{}", view::sync::plan_table(&plan)),
+            Output::Text | Output::Yaml | Output::Name => {
+                print!("{}", view::sync::plan_table(&plan));
+            }
         }
         return Ok(());
     }
@@ -127,7 +139,9 @@ async fn sync(args: &SyncArgs, output: Output, app: &App, cluster: &Cluster) -> 
         prune_by_default: pruning(app),
         out_of_sync_only: app.has("ApplyOutOfSyncOnly=true"),
         limits: Limits {
-            operation: (args.timeout > 0).then_some(args.timeout).or(Limits::default().operation),
+            operation: (args.timeout > 0)
+                .then_some(args.timeout)
+                .or(Limits::default().operation),
             ..Limits::default()
         },
         ..Policy::default()
@@ -164,7 +178,9 @@ async fn namespace(app: &App, cluster: &Cluster) -> Result<Option<Value>, CliErr
         return Ok(None);
     }
     let metadata = json!({"name": app.destination});
-    Ok(Some(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})))
+    Ok(Some(
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}),
+    ))
 }
 
 type Compared = (Vec<Pair>, Vec<(Value, Option<Value>)>);
@@ -193,8 +209,12 @@ async fn compare(app: &App, cluster: &Cluster) -> Result<Compared, CliError> {
     let mut live_keys = BTreeSet::new();
     for (key, target) in targets {
         let live = found(cluster, &target).await?;
-        let modified = live.as_ref().is_none_or(|live| live::change(&target, live).is_some());
-        let own = live.as_ref().is_none_or(|live| track::is_own_id(live, Some(&key), &tracking));
+        let modified = live
+            .as_ref()
+            .is_none_or(|live| live::change(&target, live).is_some());
+        let own = live
+            .as_ref()
+            .is_none_or(|live| track::is_own_id(live, Some(&key), &tracking));
         live_keys.insert(key);
         pairs.push(Pair {
             target: Some(target),
@@ -220,7 +240,9 @@ async fn found(cluster: &Cluster, target: &Value) -> Result<Option<Value>, CliEr
     let Some(gvk) = meta::gvk(target).filter(|_| !meta::name(target).is_empty()) else {
         return Ok(None);
     };
-    let live = cluster.find(&gvk, meta::namespace(target), meta::name(target)).await?;
+    let live = cluster
+        .find(&gvk, meta::namespace(target), meta::name(target))
+        .await?;
     Ok(live)
 }
 
