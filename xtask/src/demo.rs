@@ -1,8 +1,9 @@
 //! `cargo xtask demo`: what the embedded cluster does today, in half a minute and without a cluster.
 
-use crate::Outcome;
 use crate::sandbox::{Profile, Sandbox};
+use crate::{Outcome, root};
 use serde_json::{Value, json};
+use std::process::Command;
 use std::time::Instant;
 use testkit::{Client, Request};
 
@@ -84,13 +85,31 @@ pub(crate) fn run() -> Outcome {
     )?;
     demo.table("/apis/demo.tiphys.dev/v1/namespaces/shop/voyages")?;
 
+    say("an Application from files to a healthy cluster: a hook, three waves, and what each waits for");
+    sync()?;
+
     println!(
         "\ndone in {:.1} s. Try it yourself:",
         start.elapsed().as_secs_f64()
     );
+    println!("  cargo run --package cli -- app sync -f xtask/demo/app.yaml --embedded");
     println!("  cargo run --package cli -- sandbox start --kubeconfig ./sandbox.kubeconfig");
     println!("  kubectl --kubeconfig ./sandbox.kubeconfig get namespaces");
     Ok(())
+}
+
+// The program itself, on a cluster of its own in which workloads run.
+fn sync() -> Outcome {
+    let status = Command::new(crate::sandbox::program(Profile::Debug))
+        .args(["app", "sync", "-f"])
+        .arg(root().join("xtask/demo/app.yaml"))
+        .arg("--embedded")
+        .status()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err("the sync of the demo's Application failed".into())
+    }
 }
 
 fn say(text: &str) {

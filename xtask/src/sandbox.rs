@@ -103,7 +103,7 @@ fn temporary() -> PathBuf {
     std::env::temp_dir().join(format!("tiphys-xtask-{}-{count}", std::process::id()))
 }
 
-fn program(profile: Profile) -> PathBuf {
+pub(crate) fn program(profile: Profile) -> PathBuf {
     let folder = match profile {
         Profile::Debug => "debug",
         Profile::Release => "release",
