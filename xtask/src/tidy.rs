@@ -38,6 +38,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "yaml",
             "json",
             "pattern",
+            "gotemplate",
             "helm",
             "kustomize",
             "jsonnet",
@@ -46,6 +47,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     // adapters: the hands
     ("files", &["model"]),
+    ("live", &["model", "engine", "merge", "kinds"]),
     ("git", &["model", "version"]),
     ("charts", &["model", "version", "yaml"]),
     // cluster: Kubernetes, which has never heard of the engine
@@ -96,8 +98,10 @@ const LAYERS: &[(&str, &[&str])] = &[
         "cli",
         &[
             "model",
+            "yaml",
             "embedded",
             "render",
+            "plugin",
             "helm",
             "kustomize",
             "files",

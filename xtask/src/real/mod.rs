@@ -2,6 +2,7 @@
 
 mod down;
 mod env;
+mod kustomize;
 mod git;
 pub(crate) mod outside;
 pub(crate) mod plane;

@@ -4,7 +4,7 @@ use super::outside::{self, Outside};
 use super::plane;
 use scenarios::over_https::Hub;
 use scenarios::suite::{self, Outcome};
-use scenarios::{Case, case, run};
+use scenarios::{Case, case, differences, run};
 use std::path::Path;
 use std::time::Instant;
 use testkit::Client;
@@ -57,4 +57,20 @@ pub(crate) fn keep(outcomes: &[Outcome]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Plays every scenario on a fresh real cluster: what it tells must be as expected, and as it was
+/// recorded, but for what is a matter of timing.
+pub(crate) fn check() -> Result<()> {
+    let outcomes = play(cases(&[])?)?;
+    let listed = std::fs::read_to_string(scenarios::folder().join("differences.txt"))?;
+    let mut allowed = differences::parse(&listed)?;
+    allowed.retain(|line| line.unsteady);
+    let report = suite::Report::compared(&outcomes, &allowed);
+    println!("workloads\n{report}\n");
+    if report.is_good() {
+        Ok(())
+    } else {
+        Err("real Kubernetes does not do what the scenarios say".into())
+    }
 }

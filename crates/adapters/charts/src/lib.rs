@@ -178,9 +178,11 @@ impl Charts {
         url: &str,
         body: Vec<u8>,
     ) -> Result<(u16, Vec<u8>), ChartsError> {
-        let method = ::http::Method::from_bytes(method.as_bytes()).map_err(|error| ChartsError::Address {
-            url: url.to_owned(),
-            why: error.to_string(),
+        let method = ::http::Method::from_bytes(method.as_bytes()).map_err(|error| {
+            ChartsError::Address {
+                url: url.to_owned(),
+                why: error.to_string(),
+            }
         })?;
         let answer = Client::new(server)?.call(server, method, url, body).await?;
         Ok((answer.status, answer.body))

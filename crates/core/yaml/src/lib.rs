@@ -11,6 +11,7 @@
 //! ```
 
 mod emit;
+mod fast;
 mod fault;
 mod load;
 mod located;

@@ -462,7 +462,7 @@ impl Key {
 }
 
 #[derive(Clone)]
-enum Meaning {
+pub(crate) enum Meaning {
     Plain(Scalar),
     Binary(String),
 }
@@ -531,7 +531,7 @@ fn meaning(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Meaning,
     )))
 }
 
-fn to_value(meaning: Meaning, text: Cow<'_, str>) -> Result<Value, YamlError> {
+pub(crate) fn to_value(meaning: Meaning, text: Cow<'_, str>) -> Result<Value, YamlError> {
     Ok(match meaning {
         Meaning::Binary(text) => Value::String(text),
         Meaning::Plain(Scalar::Null) => Value::Null,

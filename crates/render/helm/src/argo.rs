@@ -76,7 +76,11 @@ pub fn layers(
     // Helm reads a flag's last word; Argo CD gives each name once.
     for (name, value, force_string) in once(&parameters.parameters) {
         let line = format!("{name}={}", escape_commas(value));
-        layers.push(if force_string { Layer::Text(line) } else { Layer::Set(line) });
+        layers.push(if force_string {
+            Layer::Text(line)
+        } else {
+            Layer::Set(line)
+        });
     }
     for (name, path) in &parameters.file_parameters {
         let content = sources.read(path).map(|(_, text)| text);
@@ -150,7 +154,8 @@ fn value_files(
             }
             for (tree, path) in matched {
                 if !explicit.contains(&path) && seen.insert(path.clone()) {
-                    let text = read(&tree, &path).map_err(|why| HelmError::values(why, &path, 0))?;
+                    let text =
+                        read(&tree, &path).map_err(|why| HelmError::values(why, &path, 0))?;
                     found.push((path, text));
                 }
             }
@@ -225,7 +230,9 @@ impl Sources<'_> {
         let (tree, path) = self.locate(pattern).map_err(fault)?;
         let glob = Glob::doublestar(&path).map_err(|error| fault(error.to_string()))?;
         let fixed = path.find(['*', '?', '[']).unwrap_or(path.len());
-        let start = path[..fixed].rsplit_once('/').map_or("", |(directory, _)| directory);
+        let start = path[..fixed]
+            .rsplit_once('/')
+            .map_or("", |(directory, _)| directory);
         let mut files = Vec::new();
         walk(tree, start, &mut files).map_err(fault)?;
         files.sort();
@@ -240,7 +247,9 @@ fn walk(tree: &SourceTree, directory: &str, files: &mut Vec<String>) -> Result<(
     };
     for entry in entries {
         if files.len() > GLOB_FILES_MAX {
-            return Err(format!("there are more than {GLOB_FILES_MAX} files to look at"));
+            return Err(format!(
+                "there are more than {GLOB_FILES_MAX} files to look at"
+            ));
         }
         let path = model::tree::clean(directory, &entry.name).unwrap_or_default();
         match entry.kind {
@@ -299,11 +308,22 @@ mod tests {
     #[test]
     fn value_files_come_from_everywhere() {
         check(
-            &files(&["values-a.yaml", "/shared.yaml", "$o/x.yaml", "https://h/v.yaml"]),
+            &files(&[
+                "values-a.yaml",
+                "/shared.yaml",
+                "$o/x.yaml",
+                "https://h/v.yaml",
+            ]),
             r#"{"a":1.0,"from":"shared","other":true,"remote":1.0,"shared":true} | apps/web/values-a.yaml shared.yaml x.yaml https://h/v.yaml"#,
         );
-        check(&files(&["../../../x"]), "file '../../../x' resolved to outside repository root");
-        check(&files(&["none.yaml"]), "`apps/web/none.yaml` does not exist");
+        check(
+            &files(&["../../../x"]),
+            "file '../../../x' resolved to outside repository root",
+        );
+        check(
+            &files(&["none.yaml"]),
+            "`apps/web/none.yaml` does not exist",
+        );
         check(
             &files(&["$p/x.yaml"]),
             "source referenced \"$p\", but no source has a 'ref' field defined",
@@ -327,7 +347,10 @@ mod tests {
             &files(&["**/*.yaml", "env/b.yaml"]),
             r#"{"a":1.0,"b":1.0,"c":1.0,"from":"b"} | apps/web/Chart.yaml apps/web/env/c.yaml apps/web/values-a.yaml apps/web/env/b.yaml"#,
         );
-        check(&files(&["no*.yaml"]), "values file glob \"no*.yaml\" matched no files");
+        check(
+            &files(&["no*.yaml"]),
+            "values file glob \"no*.yaml\" matched no files",
+        );
     }
 
     #[test]

@@ -102,13 +102,19 @@ impl KubeVersion {
     // Two or three numbers with anything behind them.
     fn generic(text: &str) -> Option<Self> {
         let plain = text.trim().strip_prefix('v').unwrap_or(text.trim());
-        let end = plain.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(plain.len());
+        let end = plain
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(plain.len());
         let numbers: Vec<&str> = plain[..end].trim_end_matches('.').split('.').collect();
         let fits = |n: &&str| !n.is_empty() && (n.len() == 1 || !n.starts_with('0'));
         if !(2..=3).contains(&numbers.len()) || !numbers.iter().all(fits) {
             return None;
         }
-        let version = if text.starts_with('v') { text.to_owned() } else { format!("v{text}") };
+        let version = if text.starts_with('v') {
+            text.to_owned()
+        } else {
+            format!("v{text}")
+        };
         let normalized = numbers.join(".");
         Some(Self {
             version,

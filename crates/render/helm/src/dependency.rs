@@ -40,7 +40,11 @@ fn one(chart: &Chart, want: &Dependency) -> Result<Wanted, HelmError> {
     let locked = chart.lock.iter().flat_map(|lock| &lock.dependencies);
     let mut locked = locked.filter(|locked| locked.name == want.name);
     let pinned = locked.next().unwrap_or(want);
-    let repository = if pinned.repository.is_empty() { &want.repository } else { &pinned.repository };
+    let repository = if pinned.repository.is_empty() {
+        &want.repository
+    } else {
+        &pinned.repository
+    };
     let from = if let Some(path) = repository.strip_prefix("file://") {
         let base = chart.root.clone();
         let path = model::tree::clean(&base, path).ok_or_else(|| HelmError::Chart {
@@ -51,7 +55,10 @@ fn one(chart: &Chart, want: &Dependency) -> Result<Wanted, HelmError> {
         From::Directory(path)
     } else if repository.starts_with("oci://") {
         From::Registry(repository.clone())
-    } else if let Some(alias) = repository.strip_prefix('@').or(repository.strip_prefix("alias:")) {
+    } else if let Some(alias) = repository
+        .strip_prefix('@')
+        .or(repository.strip_prefix("alias:"))
+    {
         From::Alias(alias.to_owned())
     } else if repository.is_empty() {
         return Err(HelmError::Chart {
@@ -85,7 +92,8 @@ pub fn complete(
             From::Directory(path) => load_directory(tree, path, flavour)?,
             _ => match fetched.iter().find(|(known, _)| *known == want) {
                 Some((_, bytes)) => {
-                    let name = chart.place_of(&format!("charts/{}-{}.tgz", want.name, want.version));
+                    let name =
+                        chart.place_of(&format!("charts/{}-{}.tgz", want.name, want.version));
                     load_archive(bytes, &name, flavour)?
                 }
                 None => continue,

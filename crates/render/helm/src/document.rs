@@ -93,23 +93,34 @@ impl Sorted {
         let Some(annotations) = annotations(&document.object) else {
             return self.manifests.push(document);
         };
-        let text = |key: &str| annotations.get(key).map(|value| decode::as_text(value).unwrap_or_default());
+        let text = |key: &str| {
+            annotations
+                .get(key)
+                .map(|value| decode::as_text(value).unwrap_or_default())
+        };
         let Some(named) = text("helm.sh/hook") else {
             return self.manifests.push(document);
         };
         let mut events = Vec::new();
         for event in named.split(',') {
             let event = event.trim().to_lowercase();
-            let event = if event == "test-success" { "test".into() } else { event };
+            let event = if event == "test-success" {
+                "test".into()
+            } else {
+                event
+            };
             if !EVENTS.contains(&event.as_str()) {
-                self.warnings.push(format!("info: skipping unknown hook: {named:?}"));
+                self.warnings
+                    .push(format!("info: skipping unknown hook: {named:?}"));
                 return;
             }
             events.push(event);
         }
         let weight = text("helm.sh/hook-weight").and_then(|weight| weight.parse().ok());
         let policies = text("helm.sh/hook-delete-policy").unwrap_or_default();
-        let policies = policies.split(',').map(|policy| policy.trim().to_lowercase());
+        let policies = policies
+            .split(',')
+            .map(|policy| policy.trim().to_lowercase());
         self.hooks.push(Hook {
             document,
             events,
@@ -120,21 +131,35 @@ impl Sorted {
 
     /// Sorts by kind; what is of one kind stays in order.
     pub(crate) fn sort(&mut self, flavour: Flavour) {
-        self.manifests.sort_by(|a, b| order::rank(&a.kind, flavour).cmp(&order::rank(&b.kind, flavour)));
+        self.manifests
+            .sort_by(|a, b| order::rank(&a.kind, flavour).cmp(&order::rank(&b.kind, flavour)));
         let rank = |hook: &Hook| order::rank(&hook.document.kind, flavour).0;
         self.hooks.sort_by(|a, b| {
             let names = (a.document.kind.as_str(), b.document.kind.as_str());
             rank(a).cmp(&rank(b)).then_with(|| {
-                if rank(a) == usize::MAX { names.0.cmp(names.1) } else { std::cmp::Ordering::Equal }
+                if rank(a) == usize::MAX {
+                    names.0.cmp(names.1)
+                } else {
+                    std::cmp::Ordering::Equal
+                }
             })
         });
     }
 }
 
-fn document(file: &File<'_>, index: usize, at: usize, content: &str) -> Result<Document, HelmError> {
+fn document(
+    file: &File<'_>,
+    index: usize,
+    at: usize,
+    content: &str,
+) -> Result<Document, HelmError> {
     let fault = |message: &str, line: usize| {
         // Lines of the output lead back to lines of the template.
-        let offset: usize = content.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+        let offset: usize = content
+            .split_inclusive('\n')
+            .take(line.saturating_sub(1))
+            .map(str::len)
+            .sum();
         HelmError::Output {
             message: format!("YAML parse error on {}: {message}", file.template),
             template: file.template.to_owned(),
@@ -152,7 +177,11 @@ fn document(file: &File<'_>, index: usize, at: usize, content: &str) -> Result<D
         .take_while(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
         .map(str::len)
         .sum();
-    let begin = if comments < content.len() { at + comments } else { at };
+    let begin = if comments < content.len() {
+        at + comments
+    } else {
+        at
+    };
     Ok(Document {
         template: file.template.to_owned(),
         file: file.file.to_owned(),

@@ -21,7 +21,10 @@ impl Faults<'_> {
     pub(crate) fn parse(&self, ready: &Ready, error: &ParseError) -> HelmError {
         // Helm keeps the last part of the message only.
         let reason = error.message.rsplit(": ").next().unwrap_or(&error.message);
-        let message = format!("parse error at ({}:{}): {reason}", error.template, error.line);
+        let message = format!(
+            "parse error at ({}:{}): {reason}",
+            error.template, error.line
+        );
         let mut fault = TemplateFault {
             message,
             line: error.line,

@@ -18,7 +18,10 @@ pub(crate) struct Files {
 impl Files {
     /// `.Files` of a chart.
     pub(crate) fn of(chart: &Chart, _flavour: Flavour) -> Value {
-        let files = chart.files.iter().map(|file| (file.name.clone(), file.data.clone()));
+        let files = chart
+            .files
+            .iter()
+            .map(|file| (file.name.clone(), file.data.clone()));
         let files = Self {
             files: Rc::new(files.collect()),
         };
@@ -28,7 +31,10 @@ impl Files {
     // The same files as templates see them: a map with methods.
     fn value(self) -> Value {
         let entry = |(name, data): (&String, &Arc<[u8]>)| {
-            (name.as_str().into(), Value::List(List::bytes(data)))
+            (
+                name.as_str().into(),
+                Value::List(List::shared_bytes(data.clone())),
+            )
         };
         let entries: Entries = self.files.iter().map(entry).collect();
         let named = Rc::new(Named {
@@ -70,7 +76,7 @@ impl Files {
 
     fn get_bytes(&self, name: &str) -> Value {
         match self.files.get(name) {
-            Some(data) => Value::List(List::bytes(data)),
+            Some(data) => Value::List(List::shared_bytes(data.clone())),
             None => Value::List(List::bytes(&[])),
         }
     }
@@ -79,7 +85,9 @@ impl Files {
         let matcher = Glob::separated(pattern, &['/']).or_else(|_| Glob::free("**"));
         let matches = |name: &str| matcher.as_ref().is_ok_and(|glob| glob.matches(name));
         let found = self.files.iter().filter(|(name, _)| matches(name));
-        let files = found.map(|(name, data)| (name.clone(), data.clone())).collect();
+        let files = found
+            .map(|(name, data)| (name.clone(), data.clone()))
+            .collect();
         Self {
             files: Rc::new(files),
         }
@@ -105,7 +113,10 @@ impl Files {
 
     fn as_yaml(&self, encode: impl Fn(&[u8]) -> String) -> String {
         let entry = |(name, data): (&String, &Arc<[u8]>)| {
-            (gopath::base(name).to_owned(), model::Value::String(encode(data)))
+            (
+                gopath::base(name).to_owned(),
+                model::Value::String(encode(data)),
+            )
         };
         let map: model::Map<String, model::Value> = self.files.iter().map(entry).collect();
         let text = yaml::to_string(&model::Value::Object(map));

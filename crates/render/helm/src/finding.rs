@@ -54,7 +54,9 @@ impl HelmError {
             Self::Schema { message } => Finding {
                 culprit: "values.schema.json".into(),
                 evidence: vec![said("values.schema.json", message, None)],
-                fix: vec![advice("give the values the form that the schema asks for".into())],
+                fix: vec![advice(
+                    "give the values the form that the schema asks for".into(),
+                )],
                 prevent: PREVENT.into(),
                 ..Finding::new("G06", "helm-render", first_lines(message))
             },
@@ -141,7 +143,11 @@ fn template_fix(fault: &TemplateFault) -> Vec<Fix> {
     let parts: Vec<&str> = path.split('.').collect();
     for (depth, part) in parts.iter().enumerate() {
         let indent = "  ".repeat(depth);
-        let value = if depth + 1 == parts.len() { " \"\" # your value" } else { "" };
+        let value = if depth + 1 == parts.len() {
+            " \"\" # your value"
+        } else {
+            ""
+        };
         lines.push_str(&format!("{indent}{part}:{value}\n"));
     }
     vec![Fix {
@@ -155,7 +161,11 @@ fn template_fix(fault: &TemplateFault) -> Vec<Fix> {
 }
 
 fn dependency(error: &HelmError, missing: &[Missing], file: &str, locked: bool) -> Finding {
-    let lock = if locked { "Chart.lock is there" } else { "there is no Chart.lock" };
+    let lock = if locked {
+        "Chart.lock is there"
+    } else {
+        "there is no Chart.lock"
+    };
     let evidence = missing.iter().map(|want| {
         let Missing {
             name,
@@ -166,7 +176,10 @@ fn dependency(error: &HelmError, missing: &[Missing], file: &str, locked: bool) 
         let says = format!("`{name}` {version} from `{repository}` is not in charts/; {lock}");
         said(file, &says, Some(place(file, *line)))
     });
-    let chart = file.strip_suffix("Chart.yaml").unwrap_or(file).trim_end_matches('/');
+    let chart = file
+        .strip_suffix("Chart.yaml")
+        .unwrap_or(file)
+        .trim_end_matches('/');
     let chart = if chart.is_empty() { "." } else { chart };
     let names: Vec<&str> = missing.iter().map(|want| want.name.as_str()).collect();
     Finding {
@@ -178,7 +191,9 @@ fn dependency(error: &HelmError, missing: &[Missing], file: &str, locked: bool) 
                 how: Remedy::Command(format!("helm dependency build {chart}")),
                 destructive: false,
             },
-            advice("register the repositories of the dependencies, so that they are fetched".into()),
+            advice(
+                "register the repositories of the dependencies, so that they are fetched".into(),
+            ),
         ],
         prevent: "commit charts/, or Chart.lock with repositories that can be reached".into(),
         ..Finding::new(

@@ -30,7 +30,11 @@ pub fn check_release_name(name: &str, flavour: Flavour) -> Result<(), HelmError>
         Flavour::V3 => "",
         Flavour::V4 => "release name check failed: ",
     };
-    Err(HelmError::values(format!("{lead}release name {name:?}: {why}"), "", 0))
+    Err(HelmError::values(
+        format!("{lead}release name {name:?}: {why}"),
+        "",
+        0,
+    ))
 }
 
 /// The name that `--name-template` makes.

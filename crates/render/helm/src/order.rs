@@ -43,7 +43,10 @@ const INSTALL: [&str; 36] = [
 ];
 
 // What Helm 4 puts behind the rest.
-const WEBHOOKS: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
+const WEBHOOKS: [&str; 2] = [
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
+];
 
 /// What to sort a kind by: known kinds in their order, unknown ones behind them by name.
 pub(crate) fn rank(kind: &str, flavour: Flavour) -> (usize, &str) {

@@ -136,7 +136,9 @@ impl Prepared {
     pub(crate) fn check_installable(&self) -> Result<(), HelmError> {
         let kind = &self.chart.metadata.kind;
         if !matches!(kind.as_str(), "" | "application") {
-            return Err(HelmError::chart(format!("{kind} charts are not installable")));
+            return Err(HelmError::chart(format!(
+                "{kind} charts are not installable"
+            )));
         }
         let missing = self.chart.missing_dependencies();
         if missing.is_empty() {
@@ -261,7 +263,10 @@ impl Run<'_> {
     }
 
     // Runs every template that is no partial; the result is by name.
-    fn execute(&self, context: &mut Context) -> Result<BTreeMap<String, (NodeId, usize, Output)>, HelmError> {
+    fn execute(
+        &self,
+        context: &mut Context,
+    ) -> Result<BTreeMap<String, (NodeId, usize, Output)>, HelmError> {
         let templates = self.templates();
         // Deep ones first, and each depth backwards, as Helm does it: the last definition of a
         // name is that of the outermost chart.
@@ -293,7 +298,10 @@ impl Run<'_> {
         Ok(outputs)
     }
 
-    fn sort(&self, outputs: BTreeMap<String, (NodeId, usize, Output)>) -> Result<Rendered, HelmError> {
+    fn sort(
+        &self,
+        outputs: BTreeMap<String, (NodeId, usize, Output)>,
+    ) -> Result<Rendered, HelmError> {
         let flavour = self.prepared.flavour;
         let mut rendered = Rendered::default();
         let mut sorted = Sorted::default();

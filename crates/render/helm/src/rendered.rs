@@ -99,7 +99,11 @@ impl Rendered {
             crd_manifests(crd, &mut manifests)?;
         }
         let shown = |hook: &Hook| !print.no_hooks && !(print.skip_tests && hook.is_test());
-        let hooks = self.hooks.into_iter().filter(shown).map(|hook| hook.document);
+        let hooks = self
+            .hooks
+            .into_iter()
+            .filter(shown)
+            .map(|hook| hook.document);
         for document in self.manifests.into_iter().chain(hooks) {
             if !document.object.is_null() {
                 let origin = Origin::new(document.file, document.index, document.line);
@@ -144,9 +148,8 @@ fn only(text: &str, patterns: &[String], flavour: Flavour) -> Result<String, Hel
         let glob = pattern::Glob::path(wanted).ok();
         let mut missing = true;
         for (_, document) in &documents {
-            let matches = source_of(document).is_some_and(|source| {
-                glob.as_ref().is_some_and(|glob| glob.matches(source))
-            });
+            let matches = source_of(document)
+                .is_some_and(|source| glob.as_ref().is_some_and(|glob| glob.matches(source)));
             if matches {
                 missing = false;
                 shown.push_str(&format!("---\n{document}\n"));

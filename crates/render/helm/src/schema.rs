@@ -48,7 +48,11 @@ pub(crate) fn validate(
             }
         }
     }
-    if faults.is_empty() { Ok(()) } else { Err(faults) }
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(faults)
+    }
 }
 
 fn validate_one(
@@ -104,11 +108,18 @@ fn count(schema: &Map<String, Value>, key: &str) -> Option<usize> {
 
 fn strings<'a>(schema: &'a Map<String, Value>, key: &str) -> Vec<&'a str> {
     let items = schema.get(key).and_then(Value::as_array);
-    items.into_iter().flatten().filter_map(Value::as_str).collect()
+    items
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 fn schemas<'a>(schema: &'a Map<String, Value>, key: &str) -> &'a [Value] {
-    schema.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    schema
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
 }
 
 fn object<'a>(schema: &'a Map<String, Value>, key: &str) -> Option<&'a Map<String, Value>> {
@@ -117,7 +128,10 @@ fn object<'a>(schema: &'a Map<String, Value>, key: &str) -> Option<&'a Map<Strin
 
 // Go's patterns, as far as the two languages agree.
 fn pattern(text: &str) -> Option<regex::Regex> {
-    regex::RegexBuilder::new(text).size_limit(1 << 22).build().ok()
+    regex::RegexBuilder::new(text)
+        .size_limit(1 << 22)
+        .build()
+        .ok()
 }
 
 // Numbers that are the same number are the same value, however they are written.
@@ -129,7 +143,8 @@ fn equal(a: &Value, b: &Value) -> bool {
         }
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len()
-                && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| equal(value, other)))
+                && a.iter()
+                    .all(|(key, value)| b.get(key).is_some_and(|other| equal(value, other)))
         }
         _ => a == b,
     }

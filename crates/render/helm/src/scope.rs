@@ -124,8 +124,12 @@ pub(crate) fn capabilities_value(capabilities: &Capabilities, flavour: Flavour) 
     let (full, normal) = (kube.version.clone(), kube.normalized.clone());
     version.string = Some(normal.as_str().into());
     version.methods = vec![
-        Method::new("GitVersion", Vec::new(), move |_| Ok(Value::from(full.as_str()))),
-        Method::new("String", Vec::new(), move |_| Ok(Value::from(normal.as_str()))),
+        Method::new("GitVersion", Vec::new(), move |_| {
+            Ok(Value::from(full.as_str()))
+        }),
+        Method::new("String", Vec::new(), move |_| {
+            Ok(Value::from(normal.as_str()))
+        }),
     ];
     version.json = Some(model::json!({
         "Version": kube.version, "Major": kube.major, "Minor": kube.minor,
@@ -134,7 +138,8 @@ pub(crate) fn capabilities_value(capabilities: &Capabilities, flavour: Flavour) 
     let items = served.iter().map(|api| text(api)).collect();
     let has = Method::new("Has", vec![Type::String], move |arguments| {
         let wanted = arguments.first().and_then(Value::as_text);
-        let found = wanted.is_some_and(|wanted| served.iter().any(|api| api.as_bytes() == &**wanted));
+        let found =
+            wanted.is_some_and(|wanted| served.iter().any(|api| api.as_bytes() == &**wanted));
         Ok(Value::Bool(found))
     });
     let set = Rc::new(Named {
@@ -146,7 +151,10 @@ pub(crate) fn capabilities_value(capabilities: &Capabilities, flavour: Flavour) 
         format!("{package}.Capabilities"),
         vec![
             ("KubeVersion", Value::Struct(Rc::new(version))),
-            ("APIVersions", Value::List(List::named(set, Element::String, items))),
+            (
+                "APIVersions",
+                Value::List(List::named(set, Element::String, items)),
+            ),
             ("HelmVersion", helm),
         ],
     );
@@ -163,13 +171,20 @@ fn helm_value(capabilities: &Capabilities, flavour: Flavour) -> Value {
         ("GoVersion", "go_version", &helm.go_version),
     ];
     if flavour == Flavour::V4 {
-        let client = ("KubeClientVersion", "kube_client_version", &helm.kube_client_version);
+        let client = (
+            "KubeClientVersion",
+            "kube_client_version",
+            &helm.kube_client_version,
+        );
         fields.push(client);
     }
     let filled = fields.iter().filter(|(_, _, text)| !text.is_empty());
-    let json = filled.map(|(_, key, text)| ((*key).to_owned(), model::Value::String((*text).clone())));
+    let json =
+        filled.map(|(_, key, text)| ((*key).to_owned(), model::Value::String((*text).clone())));
     let json = model::Value::Object(json.collect());
-    let fields = fields.into_iter().map(|(name, _, text)| (name, Value::from(text.as_str())));
+    let fields = fields
+        .into_iter()
+        .map(|(name, _, text)| (name, Value::from(text.as_str())));
     let mut helm = Struct::new("version.BuildInfo", fields.collect());
     helm.json = Some(json);
     Value::Struct(Rc::new(helm))
@@ -195,10 +210,17 @@ fn chart_value(tree: &ChartTree, id: NodeId, flavour: Flavour) -> Value {
             ("Email", text(&who.email)),
             ("URL", text(&who.url)),
         ];
-        let json = filled(&[("name", &who.name), ("email", &who.email), ("url", &who.url)]);
+        let json = filled(&[
+            ("name", &who.name),
+            ("email", &who.email),
+            ("url", &who.url),
+        ]);
         entry(v3, "chart.Maintainer", fields, json)
     });
-    let dependencies: Vec<Value> = tree.wants(id).map(|want| dependency_value(want, v3)).collect();
+    let dependencies: Vec<Value> = tree
+        .wants(id)
+        .map(|want| dependency_value(want, v3))
+        .collect();
     let annotations = match &metadata.annotations {
         Some(map) => {
             let entry = |(key, value): (&String, &model::Value)| {
@@ -209,7 +231,11 @@ fn chart_value(tree: &ChartTree, id: NodeId, flavour: Flavour) -> Value {
         None => Map::nil_of(Element::String),
     };
     let wrap = |name: &str, items: Vec<Value>| {
-        let element = if v3 { Element::Other(name.into()) } else { Element::Any };
+        let element = if v3 {
+            Element::Other(name.into())
+        } else {
+            Element::Any
+        };
         Value::List(List::typed(element, items))
     };
     let fields = vec![
@@ -219,7 +245,10 @@ fn chart_value(tree: &ChartTree, id: NodeId, flavour: Flavour) -> Value {
         ("Version", text(&metadata.version)),
         ("Description", text(&metadata.description)),
         ("Keywords", list(&metadata.keywords)),
-        ("Maintainers", wrap("*chart.Maintainer", maintainers.collect())),
+        (
+            "Maintainers",
+            wrap("*chart.Maintainer", maintainers.collect()),
+        ),
         ("Icon", text(&metadata.icon)),
         ("APIVersion", text(&metadata.api_version)),
         ("Condition", text(&metadata.condition)),
@@ -239,7 +268,9 @@ fn chart_value(tree: &ChartTree, id: NodeId, flavour: Flavour) -> Value {
     let mut chart = Struct::new("struct { chart.Metadata; IsRoot bool }", fields);
     // The embedded struct has a name of its own.
     let inner = Struct::new("chart.Metadata", chart.fields[..17].to_vec());
-    chart.fields.push(("Metadata", Value::Struct(Rc::new(inner))));
+    chart
+        .fields
+        .push(("Metadata", Value::Struct(Rc::new(inner))));
     chart.json = Some(json);
     Value::Struct(Rc::new(chart))
 }
@@ -255,11 +286,20 @@ fn entry(v3: bool, name: &str, fields: Vec<(&'static str, Value)>, json: model::
 }
 
 fn dependency_value(want: &Dependency, v3: bool) -> Value {
-    let imports = want.import_values.iter().map(crate::values::coalesce::shared).collect();
+    let imports = want
+        .import_values
+        .iter()
+        .map(crate::values::coalesce::shared)
+        .collect();
     let tags = if v3 {
         texts(&want.tags)
     } else {
-        Value::list(want.tags.iter().map(|tag| Value::from(tag.as_str())).collect())
+        Value::list(
+            want.tags
+                .iter()
+                .map(|tag| Value::from(tag.as_str()))
+                .collect(),
+        )
     };
     let fields = vec![
         ("Name", Value::from(want.name.as_str())),
@@ -277,7 +317,8 @@ fn dependency_value(want: &Dependency, v3: bool) -> Value {
 // The fields that are not empty.
 fn filled(fields: &[(&str, &String)]) -> model::Value {
     let filled = fields.iter().filter(|(_, text)| !text.is_empty());
-    let entries = filled.map(|(key, text)| ((*key).to_owned(), model::Value::String((*text).clone())));
+    let entries =
+        filled.map(|(key, text)| ((*key).to_owned(), model::Value::String((*text).clone())));
     model::Value::Object(entries.collect())
 }
 
@@ -328,14 +369,22 @@ fn chart_json(tree: &ChartTree, id: NodeId, chart: &Chart) -> model::Value {
         }
         if !metadata.maintainers.is_empty() {
             let who = metadata.maintainers.iter().map(|who| {
-                filled(&[("name", &who.name), ("email", &who.email), ("url", &who.url)])
+                filled(&[
+                    ("name", &who.name),
+                    ("email", &who.email),
+                    ("url", &who.url),
+                ])
             });
             map.insert("maintainers".into(), who.collect::<Vec<_>>().into());
         }
         if metadata.deprecated {
             map.insert("deprecated".into(), true.into());
         }
-        if let Some(notes) = metadata.annotations.as_ref().filter(|notes| !notes.is_empty()) {
+        if let Some(notes) = metadata
+            .annotations
+            .as_ref()
+            .filter(|notes| !notes.is_empty())
+        {
             map.insert("annotations".into(), model::Value::Object(notes.clone()));
         }
         let wants: Vec<model::Value> = tree.wants(id).map(dependency_json).collect();

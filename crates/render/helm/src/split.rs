@@ -110,7 +110,11 @@ mod tests {
 
     #[test]
     fn documents_are_cut_at_dashes() {
-        check("\n---\na: 1\n---\nb: 2\n", &["a: 1", "b: 2"], &["a: 1\n", "b: 2\n"]);
+        check(
+            "\n---\na: 1\n---\nb: 2\n",
+            &["a: 1", "b: 2"],
+            &["a: 1\n", "b: 2\n"],
+        );
         check("a: 1", &["a: 1"], &["a: 1"]);
         check("---", &[], &[]);
         check("", &[], &[]);
@@ -123,6 +127,10 @@ mod tests {
         check("a\n---b: 1\nc", &["a", "b: 1\nc"], &["a\n", "b: 1\nc"]);
         check("a\n-----BEGIN", &["a", "--BEGIN"], &["a\n", "--BEGIN"]);
         check("---\n---\na", &["---\na"], &["a"]);
-        check("# only a comment\n", &["# only a comment"], &["# only a comment\n"]);
+        check(
+            "# only a comment\n",
+            &["# only a comment"],
+            &["# only a comment\n"],
+        );
     }
 }

@@ -18,7 +18,6 @@ pub(crate) type NodeId = usize;
 type DependencyId = usize;
 
 /// All charts of a render.
-#[derive(Debug)]
 pub(crate) struct ChartTree {
     nodes: Vec<Node>,
     wanted: Vec<Want>,
@@ -26,7 +25,7 @@ pub(crate) struct ChartTree {
 }
 
 /// One chart: what was loaded, and what changed since.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Node {
     pub(crate) chart: Arc<Chart>,
     /// The name, or the alias.
@@ -114,15 +113,21 @@ impl ChartTree {
     }
 
     /// Removes what is switched off, renames by alias and imports values.
-    pub(crate) fn process(&mut self, values: &Map, warnings: &mut Vec<String>) -> Result<(), HelmError> {
+    pub(crate) fn process(
+        &mut self,
+        values: &Map,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), HelmError> {
+        let flavour = self.flavour;
         let fault = |message: String| {
-            let prefix = match self.flavour {
+            let prefix = match flavour {
                 Flavour::V3 => "",
                 Flavour::V4 => "chart dependencies processing failed: ",
             };
             HelmError::values(format!("{prefix}{message}"), "", 0)
         };
-        self.enable(Self::ROOT, values, "", warnings).map_err(fault)?;
+        self.enable(Self::ROOT, values, "", warnings)
+            .map_err(fault)?;
         let fault = |message: String| HelmError::values(message, "", 0);
         self.import_all(Self::ROOT, warnings).map_err(fault)
     }
@@ -390,10 +395,10 @@ impl ChartTree {
         match (value, self.flavour) {
             (Some(Json::String(text)), _) => Ok(text.clone()),
             (None, Flavour::V4) => Ok("<nil>".into()),
-            (Some(other), Flavour::V4) => Ok(crate::decode::as_text(other).unwrap_or("<nil>".into())),
-            (_, Flavour::V3) => {
-                Err("import-values needs the strings `child` and `parent`".into())
+            (Some(other), Flavour::V4) => {
+                Ok(crate::decode::as_text(other).unwrap_or("<nil>".into()))
             }
+            (_, Flavour::V3) => Err("import-values needs the strings `child` and `parent`".into()),
         }
     }
 }
@@ -426,5 +431,7 @@ fn path_value(values: &Map, path: &str) -> Option<Value> {
     } else {
         table(values, table_path).ok()?
     };
-    holder.get(key).filter(|value| !matches!(value, Value::Map(_)))
+    holder
+        .get(key)
+        .filter(|value| !matches!(value, Value::Map(_)))
 }

@@ -19,7 +19,7 @@ pub(crate) fn render(
 ) -> Result<(Vec<Manifest>, Vec<Finding>), RenderError> {
     let parameters = source.kustomize.clone().unwrap_or_default();
     let options = options(&parameters, source, context)?;
-    let world = ForKustomize(context.world());
+    let world = ForKustomize(context);
     let build = kustomize::build(tree, directory, &options, &world)
         .map_err(|error| RenderError::Tool(Box::new(error.finding())))?;
     let warnings = build.warnings.iter().map(|said| Finding {

@@ -8,12 +8,14 @@
 //!                                                     └──▶ Rendered { manifests, source_type, reads }
 //! ```
 
+mod application;
 mod context;
 mod detect;
 mod directory;
 mod env;
 mod error;
 mod fields;
+mod helmed;
 mod kustomized;
 mod manifests;
 mod overrides;
@@ -24,7 +26,8 @@ mod text;
 mod world;
 mod write;
 
-pub use context::{Context, Reference, Settings};
+pub use application::Application;
+pub use context::{Chance, Context, Reference, Settings};
 pub use detect::{KUSTOMIZATION_FILES, detect};
 pub use env::{build_environment, substitute};
 pub use error::RenderError;
@@ -75,7 +78,11 @@ pub fn render(
             warnings = said;
             manifests
         }
-        SourceType::Helm => Vec::new(),
+        SourceType::Helm => {
+            let (manifests, said) = helmed::render(tree, &directory, &source, context)?;
+            warnings = said;
+            manifests
+        }
     };
     Ok(Rendered {
         manifests,

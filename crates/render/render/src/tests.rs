@@ -217,3 +217,58 @@ fn plugins_are_used_when_named_or_when_they_find_something() {
     );
     assert_eq!(go(json!({"path": "b"})), "Directory:");
 }
+
+#[test]
+fn charts_take_values_from_files_of_other_sources_and_parameters() {
+    let tree = MemoryTree::new()
+        .file("web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.0.0\n")
+        .file("web/values.yaml", "a: 1\nb: 1\nc: 1\nd: 1\n")
+        .file("web/env/prod.yaml", "b: 2\nc: 2\nd: 2\n")
+        .file("web/templates/cm.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}-{{ .Values.a }}{{ .Values.b }}{{ .Values.c }}{{ .Values.d }}\n  namespace: {{ .Release.Namespace }}\n");
+    let other = SourceTree::new(MemoryTree::new().file("v/web.yaml", "c: 3\nd: 3\n"));
+    let reference = Reference {
+        tree: other,
+        repo_url: "x".into(),
+        revision: "y".into(),
+    };
+    let context = Context {
+        app_name: "argocd_web".into(),
+        refs: [("values".to_owned(), reference)].into(),
+        ..context()
+    };
+    let go = |value: Value| {
+        shown(render(
+            &SourceTree::new(tree.clone()),
+            &source(value),
+            &context,
+        ))
+    };
+    let helm = |helm: Value| json!({"path": "web", "helm": helm});
+    assert_eq!(go(json!({"path": "web"})), "Helm: ConfigMap/web-1111");
+    let files = json!(["env/*.yaml", "$values/v/$ARGOCD_APP_PROJECT_NAMEweb.yaml"]);
+    assert_eq!(
+        go(helm(
+            json!({"valueFiles": ["env/*.yaml", "$values/v/web.yaml"], "valuesObject": {"d": 4}})
+        )),
+        "Helm: ConfigMap/web-1234"
+    );
+    assert!(
+        go(helm(json!({"valueFiles": files}))).starts_with("G06"),
+        "{}",
+        go(helm(json!({"valueFiles": files})))
+    );
+    assert_eq!(
+        go(helm(
+            json!({"releaseName": "r", "parameters": [{"name": "a", "value": "$ARGOCD_APP_NAMESPACE"}]})
+        )),
+        "Helm: ConfigMap/r-prod111"
+    );
+    assert_eq!(
+        go(helm(json!({"valueFiles": ["$valeus/x"]}))),
+        "G10 spec.source.helm.valueFiles `$valeus/x`: source referenced \"$valeus\", which is not one of the available sources (values)"
+    );
+    assert_eq!(
+        go(helm(json!({"version": "v2"}))),
+        "G10 spec.source.helm.version must be `v3` or `v4`, not `v2`"
+    );
+}

@@ -78,7 +78,10 @@ pub(crate) fn syntax(path: &str, text: &str, fault: &YamlError) -> RenderError {
     };
     RenderError::Syntax {
         place: place_of(path, text, spot),
-        problem: fault.message.clone(),
+        problem: match fault.first {
+            Some(first) => format!("{} on line {}", fault.message, first.line),
+            None => fault.message.clone(),
+        },
         other: fault.first.map(|first| place_of(path, text, first)),
         hint: hint(fault, line_text),
     }

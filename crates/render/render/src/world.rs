@@ -1,5 +1,7 @@
 //! What a render reaches for beyond the files of its source: other repositories, remote files, charts.
 
+use crate::context::Context;
+use crate::helmed;
 use kustomize::{ChartRequest, Remote};
 use model::SourceTree;
 use std::fmt;
@@ -38,22 +40,22 @@ impl World for Alone {
 }
 
 /// The world as Kustomize asks it.
-pub(crate) struct ForKustomize<'a>(pub(crate) &'a dyn World);
+pub(crate) struct ForKustomize<'a>(pub(crate) &'a Context);
 
 impl kustomize::World for ForKustomize<'_> {
     fn repository(&self, remote: &Remote) -> Result<SourceTree, String> {
-        self.0.repository(remote)
+        self.0.world().repository(remote)
     }
 
     fn file(&self, url: &str) -> Result<Option<Arc<[u8]>>, String> {
-        self.0.file(url)
+        self.0.world().file(url)
     }
 
-    fn chart_values(&self, _: &SourceTree, request: &ChartRequest) -> Result<String, String> {
-        Err(format!("chart `{}` cannot be inflated here", request.name))
+    fn chart_values(&self, tree: &SourceTree, request: &ChartRequest) -> Result<String, String> {
+        helmed::default_values(self.0, tree, request)
     }
 
-    fn chart(&self, _: &SourceTree, request: &ChartRequest) -> Result<String, String> {
-        Err(format!("chart `{}` cannot be inflated here", request.name))
+    fn chart(&self, tree: &SourceTree, request: &ChartRequest) -> Result<String, String> {
+        helmed::inflate(self.0, tree, request)
     }
 }

@@ -15,7 +15,7 @@ mod process;
 mod tools;
 mod volumes;
 
-pub use metrics::{Metrics, USAGE};
+pub use metrics::Metrics;
 pub use plane::{ADMIN_TOKEN, ControlPlane, Options, START_MAX, USER_TOKEN};
 pub use process::end;
 pub use tools::{Tool, ToolError, find};

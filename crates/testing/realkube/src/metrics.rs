@@ -1,17 +1,21 @@
-//! What autoscalers read: how much each Pod uses, as an annotation of the Pod says.
+//! What autoscalers read: how much each Pod uses, as a script says.
+//!
+//! `sandbox.tiphys.dev/cpu: "40%, 180% after 30s"` on an autoscaler is the load over time, since it
+//! was made, in percent of what one Pod requests; it is spread over the Pods. The same script
+//! drives autoscalers of the embedded cluster. In a namespace without a script there are no metrics.
 //!
 //! Serves `metrics.k8s.io/v1beta1` on loopback and has the API server pass questions on to it: an
 //! `APIService` that leads to a Service of type `ExternalName` called `localhost`.
 
 use crate::{RealError, io_error};
-use serde_json::{Map, Value, json};
+use model::Timestamp;
+use serde_json::{Value, json};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 use testkit::webhook::Webhook;
 use testkit::{Client, Request};
 
-/// The annotation of a Pod that says what each of its containers uses: `cpu=150m,memory=64Mi`.
-pub const USAGE: &str = "sandbox.tiphys.dev/usage";
-
+const SCRIPT: &str = "sandbox.tiphys.dev/cpu";
 const GROUP: &str = "/apis/metrics.k8s.io/v1beta1";
 
 /// A running metrics server; it ends when this is dropped.
@@ -77,36 +81,79 @@ fn answer(client: &Client, path: &str) -> Value {
             }],
         });
     };
-    let listed = client.get(&format!("/api/v1/namespaces/{namespace}/pods?{query}"));
-    let listed = listed.ok().and_then(|r| r.json()).unwrap_or_default();
-    let pods = listed["items"].as_array().into_iter().flatten();
-    let items: Vec<Value> = pods.filter_map(used).collect();
+    let Some(load) = load(client, namespace) else {
+        return Value::Null;
+    };
+    let pods = list(
+        client,
+        &format!("/api/v1/namespaces/{namespace}/pods?{query}"),
+    );
+    let running: Vec<&Value> = pods
+        .iter()
+        .filter(|pod| pod["status"]["phase"] == "Running")
+        .collect();
+    let share = load / (running.len().max(1) as f64);
+    let items: Vec<Value> = running.into_iter().map(|pod| used(pod, share)).collect();
     json!({
         "kind": "PodMetricsList", "apiVersion": "metrics.k8s.io/v1beta1",
         "metadata": {}, "items": items,
     })
 }
 
-// What a running Pod uses; nothing when it does not say.
-fn used(pod: &Value) -> Option<Value> {
-    let said = pod["metadata"]["annotations"][USAGE].as_str()?;
-    if pod["status"]["phase"] != "Running" {
-        return None;
+fn list(client: &Client, path: &str) -> Vec<Value> {
+    let listed = client.get(path).ok().and_then(|r| r.json());
+    let items = listed.and_then(|mut v| v["items"].as_array_mut().map(std::mem::take));
+    items.unwrap_or_default()
+}
+
+// The load of the autoscaler of a namespace now, as a multiple of what one Pod requests.
+fn load(client: &Client, namespace: &str) -> Option<f64> {
+    let path = format!("/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers");
+    let scalers = list(client, &path);
+    let scaler = scalers
+        .iter()
+        .find(|s| !s["metadata"]["annotations"][SCRIPT].is_null())?;
+    let script = scaler["metadata"]["annotations"][SCRIPT].as_str()?;
+    let made = Timestamp::parse(scaler["metadata"]["creationTimestamp"].as_str()?)?;
+    let age = (now().micros() - made.micros()) as f64 / 1e6;
+    let mut load = 0.0;
+    for part in script.split(',') {
+        let mut words = part.split_whitespace();
+        let percent: f64 = words.next()?.trim_end_matches('%').parse().ok()?;
+        let after: f64 = match words.nth(1) {
+            None => 0.0,
+            Some(time) => time.trim_end_matches('s').parse().ok()?,
+        };
+        if after <= age {
+            load = percent / 100.0;
+        }
     }
-    let usage: Map<String, Value> = said
-        .split(',')
-        .filter_map(|part| part.split_once('='))
-        .map(|(name, amount)| (name.trim().to_owned(), amount.trim().into()))
-        .collect();
+    Some(load)
+}
+
+fn now() -> Timestamp {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    Timestamp::from_micros(now.unwrap_or_default().as_micros() as i64)
+}
+
+// What a Pod uses that carries a share of the load.
+fn used(pod: &Value, share: f64) -> Value {
     let containers = pod["spec"]["containers"].as_array().into_iter().flatten();
     let containers: Vec<Value> = containers
-        .map(|c| json!({"name": c["name"], "usage": usage}))
+        .map(|container| {
+            let asked = container["resources"]["requests"]["cpu"]
+                .as_str()
+                .unwrap_or("0");
+            let asked = model::Quantity::parse(asked).map_or(0, |q| q.milli_value());
+            let cpu = format!("{}m", (asked as f64 * share).round());
+            json!({"name": container["name"], "usage": {"cpu": cpu, "memory": "64Mi"}})
+        })
         .collect();
     let metadata = &pod["metadata"];
-    Some(json!({
+    json!({
         "metadata": {
             "name": metadata["name"], "namespace": metadata["namespace"], "labels": metadata["labels"],
         },
-        "timestamp": pod["status"]["startTime"], "window": "15s", "containers": containers,
-    }))
+        "timestamp": now().rfc3339(), "window": "0s", "containers": containers,
+    })
 }

@@ -3,6 +3,9 @@
 //! `differences.txt` has one line for each: the scenario, `Kind/name` (or `event`, `refused`), the
 //! facet, and the reason, with `|` between them. `*` at the end of a part stands for the rest of
 //! it. A line that no longer applies is a failure, so the list never outlives its reasons.
+//!
+//! A line that begins with `~` is about timing: what it names also differs between two runs of real
+//! Kubernetes, so it may or may not apply.
 
 use crate::recording::Difference;
 
@@ -12,6 +15,8 @@ pub struct Allowed {
     case: String,
     subject: String,
     facet: String,
+    /// Whether it differs between two runs of real Kubernetes, too.
+    pub unsteady: bool,
     /// Why it may differ.
     pub reason: String,
 }
@@ -49,12 +54,17 @@ pub fn parse(text: &str) -> Result<Vec<Allowed>, String> {
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
         .map(|line| {
+            let (unsteady, line) = match line.strip_prefix('~') {
+                Some(rest) => (true, rest),
+                None => (false, line),
+            };
             let parts: Vec<&str> = line.split(" | ").map(str::trim).collect();
             match parts.as_slice() {
                 [case, subject, facet, reason] => Ok(Allowed {
                     case: (*case).to_owned(),
                     subject: (*subject).to_owned(),
                     facet: (*facet).to_owned(),
+                    unsteady,
                     reason: (*reason).to_owned(),
                 }),
                 _ => Err(format!(
@@ -84,5 +94,6 @@ mod tests {
         assert!(list[1].covers("a-b", &difference("event", "Pod/x Normal Pulled")));
         assert!(!list[1].covers("b", &difference("event", "Pod/x Normal Pulled")));
         assert!(parse("a | b | c").is_err());
+        assert!(!list[0].unsteady && parse("~ a | b | c | d").unwrap()[0].unsteady);
     }
 }

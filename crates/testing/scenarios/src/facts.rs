@@ -176,6 +176,7 @@ const LEFT_OUT: &[&str] = &[
     "reason",
     "message",
     "podIPs",
+    "hostIP",
     "hostIPs",
     "uid",
     "resourceVersion",

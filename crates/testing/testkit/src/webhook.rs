@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the webhook answers to a review that came in on a path.
+/// What the webhook answers to a review that came in on a path; nothing is answered with 404.
 pub type Answer = dyn Fn(&str, &Value) -> Value + Send + Sync;
 
 /// A running webhook server.
@@ -109,8 +109,15 @@ fn converse(socket: TcpStream, config: Arc<ServerConfig>, answer: &Answer) -> io
     } else {
         serde_json::from_slice(&body)?
     };
-    let body = answer(&path, &review).to_string();
-    let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n";
+    let answer = answer(&path, &review);
+    let status = if answer.is_null() {
+        "404 Not Found"
+    } else {
+        "200 OK"
+    };
+    let body = answer.to_string();
+    let head =
+        format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n");
     write!(stream, "{head}Content-Length: {}\r\n\r\n{body}", body.len())?;
     stream.conn.send_close_notify();
     stream.flush()

@@ -126,7 +126,9 @@ fn letters<'a>(
     let mut left = word;
     while let Some(letter) = left.chars().next() {
         left = &left[letter.len_utf8()..];
-        let known = FLAGS.iter().find(|(_, short, _)| *short == letter && letter != ' ');
+        let known = FLAGS
+            .iter()
+            .find(|(_, short, _)| *short == letter && letter != ' ');
         let (flag, _, kind) =
             known.ok_or_else(|| format!("unknown shorthand flag: '{letter}' in -{word}"))?;
         if *kind == Kind::Switch {
@@ -227,7 +229,10 @@ mod tests {
     fn check(line: &str, expected: &str) {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let answer = match parse(&words) {
-            Ok(t) => format!("{:?} {:?} {:?} {:?}", t.arguments, t.values, t.namespace, t.api_versions),
+            Ok(t) => format!(
+                "{:?} {:?} {:?} {:?}",
+                t.arguments, t.values, t.namespace, t.api_versions
+            ),
             Err(error) => error,
         };
         assert_eq!(answer, expected);

@@ -2,7 +2,9 @@
 
 use super::{Template, ValueFlag};
 use crate::values::{self, Layer};
-use crate::{Capabilities, Chart, Flavour, HelmError, KubeVersion, Options, Prepared, Print, Rendered};
+use crate::{
+    Capabilities, Chart, Flavour, HelmError, KubeVersion, Options, Prepared, Print, Rendered,
+};
 use crate::{check_release_name, name_from_template};
 use gotemplate::Context;
 use model::Map;
@@ -70,7 +72,9 @@ fn fail(template: &Template, error: &HelmError, outcome: &mut Outcome) {
     }
     outcome.stderr.push_str(&format!("Error: {error}\n"));
     if late && !template.debug {
-        outcome.stderr.push_str("\nUse --debug flag to render out invalid YAML\n");
+        outcome
+            .stderr
+            .push_str("\nUse --debug flag to render out invalid YAML\n");
     }
     outcome.code = 1;
 }
@@ -92,7 +96,9 @@ fn render(
     }
     if !template.post_renderer.is_empty() {
         return Err(HelmError::Refused {
-            message: "post-renderers are programs, which we do not start: pipe the output through it".into(),
+            message:
+                "post-renderers are programs, which we do not start: pipe the output through it"
+                    .into(),
         });
     }
     let mut capabilities = match template.validate {
@@ -106,7 +112,9 @@ fn render(
         }
     }
     if !template.validate {
-        capabilities.api_versions.extend(template.api_versions.iter().cloned());
+        capabilities
+            .api_versions
+            .extend(template.api_versions.iter().cloned());
     }
     let mut context = world.context(template).map_err(plain)?;
     let (name, chart) = name_and_chart(template, flavour, world.now(), &mut context)?;
@@ -124,7 +132,11 @@ fn render(
             Flavour::V4 => "level=WARN msg=\"this chart is deprecated\"\n",
         });
     }
-    let namespace = if template.namespace.is_empty() { "default" } else { &template.namespace };
+    let namespace = if template.namespace.is_empty() {
+        "default"
+    } else {
+        &template.namespace
+    };
     let mut options = Options::new(&name, namespace, flavour);
     options.capabilities = capabilities;
     options.include_crds = template.include_crds;
@@ -225,7 +237,9 @@ fn user_values(
     for flag in &template.values {
         layers.push(match flag {
             ValueFlag::File(name) => {
-                let bytes = world.read(name).map_err(|why| HelmError::values(why, name, 0))?;
+                let bytes = world
+                    .read(name)
+                    .map_err(|why| HelmError::values(why, name, 0))?;
                 Layer::File {
                     name: name.clone(),
                     text: String::from_utf8_lossy(&bytes).into_owned(),
@@ -246,7 +260,9 @@ fn files_layer(line: &str, world: &mut dyn World) -> Layer {
     let mut contents: Vec<(String, Result<String, String>)> = Vec::new();
     let collect = |name: &str| {
         if !contents.iter().any(|(known, _)| known == name) {
-            let content = world.read(name).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            let content = world
+                .read(name)
+                .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
             contents.push((name.to_owned(), content));
         }
         Ok(String::new())

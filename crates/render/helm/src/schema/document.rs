@@ -57,7 +57,10 @@ impl Document {
             format!("{at}{}", percent_decoded(fragment))
         } else {
             let name = format!("{base}#{fragment}");
-            self.named.get(&name).cloned().ok_or_else(|| dangling(false))?
+            self.named
+                .get(&name)
+                .cloned()
+                .ok_or_else(|| dangling(false))?
         };
         match self.root.pointer(&pointer) {
             Some(schema) => Ok((schema, pointer)),
@@ -67,9 +70,14 @@ impl Document {
 }
 
 fn draft_of(root: &Value) -> Draft {
-    let named = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
+    let named = root
+        .get("$schema")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     let named = named.trim_end_matches('#');
-    let named = named.strip_prefix("https://").or(named.strip_prefix("http://"));
+    let named = named
+        .strip_prefix("https://")
+        .or(named.strip_prefix("http://"));
     match named.unwrap_or_default() {
         "json-schema.org/draft-04/schema" => Draft::D4,
         "json-schema.org/draft-06/schema" => Draft::D6,
@@ -115,7 +123,9 @@ fn collect(
     for key in ["$anchor", "$dynamicAnchor"] {
         if let Some(anchor) = text(map, key) {
             named.insert(format!("{base}#{anchor}"), pointer.clone());
-            named.entry(format!("#{anchor}")).or_insert_with(|| pointer.clone());
+            named
+                .entry(format!("#{anchor}"))
+                .or_insert_with(|| pointer.clone());
         }
     }
     for (key, inner) in map {
@@ -123,7 +133,13 @@ fn collect(
             continue;
         }
         let escaped = key.replace('~', "~0").replace('/', "~1");
-        collect(inner, format!("{pointer}/{escaped}"), &base, named, depth + 1);
+        collect(
+            inner,
+            format!("{pointer}/{escaped}"),
+            &base,
+            named,
+            depth + 1,
+        );
     }
 }
 

@@ -38,7 +38,9 @@ fn is_hostname(text: &str) -> bool {
     let label = |label: &str| {
         !label.is_empty()
             && label.len() <= 63
-            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+            && label
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'-')
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
@@ -50,7 +52,9 @@ fn has_scheme(text: &str) -> bool {
     match text.split_once(':') {
         Some((scheme, _)) => {
             scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-                && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+                && scheme
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
                 && !text.contains([' ', '\\', '<', '>'])
         }
         None => false,
@@ -95,7 +99,8 @@ fn is_time(text: &str) -> bool {
         None => return false,
     };
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
-    let in_range = |parts: Vec<u32>| parts[0] < 24 && parts[1] < 60 && parts.get(2).is_none_or(|s| *s < 61);
+    let in_range =
+        |parts: Vec<u32>| parts[0] < 24 && parts[1] < 60 && parts.get(2).is_none_or(|s| *s < 61);
     let zone_ok = matches!(zone, "Z" | "z")
         || numbers(zone.get(1..).unwrap_or_default(), ':', &[2, 2]).is_some_and(in_range);
     !fraction.is_empty()
@@ -114,5 +119,8 @@ fn is_date_time(text: &str) -> bool {
 fn is_pointer(text: &str) -> bool {
     text.is_empty()
         || (text.starts_with('/')
-            && text.split('~').skip(1).all(|rest| rest.starts_with(['0', '1'])))
+            && text
+                .split('~')
+                .skip(1)
+                .all(|rest| rest.starts_with(['0', '1'])))
 }

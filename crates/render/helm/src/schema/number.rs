@@ -45,7 +45,9 @@ pub(super) fn compare(a: &Value, b: &Value) -> Ordering {
 pub(super) fn is_whole(value: &Value) -> bool {
     match decimal(value) {
         Some((digits, power)) if power < 0 => {
-            let factor = u32::try_from(-power).ok().and_then(|p| 10i128.checked_pow(p));
+            let factor = u32::try_from(-power)
+                .ok()
+                .and_then(|p| 10i128.checked_pow(p));
             factor.is_some_and(|factor| digits % factor == 0)
         }
         Some(_) => true,
@@ -90,7 +92,9 @@ pub(super) fn brief(value: &Value) -> String {
 
 /// A number as English readers see it: `65,536`.
 pub(super) fn english(value: &Value) -> String {
-    let text = value.as_f64().map_or_else(|| value.to_string(), |float| format!("{float}"));
+    let text = value
+        .as_f64()
+        .map_or_else(|| value.to_string(), |float| format!("{float}"));
     let (sign, text) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest.to_owned()),
         None => ("", text),

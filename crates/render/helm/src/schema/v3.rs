@@ -15,7 +15,12 @@ pub(super) fn validate(document: &Document, values: &Value) -> Result<(), String
     if check.result.faults.is_empty() {
         return Ok(());
     }
-    Err(check.result.faults.iter().map(|fault| format!("- {fault}\n")).collect())
+    Err(check
+        .result
+        .faults
+        .iter()
+        .map(|fault| format!("- {fault}\n"))
+        .collect())
 }
 
 // Faults, and a score that says how close values came; the closest alternative is reported.
@@ -56,7 +61,9 @@ impl<'a> Check<'a> {
     fn schema(&mut self, schema: &'a Value, node: &Value, context: &str) -> Checked {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(format!("schemas lead into each other deeper than {DEPTH_MAX} levels"));
+            return Err(format!(
+                "schemas lead into each other deeper than {DEPTH_MAX} levels"
+            ));
         }
         let done = self.schema_inner(schema, node, context);
         self.depth -= 1;
@@ -93,7 +100,10 @@ impl<'a> Check<'a> {
                 [one] => (*one).to_owned(),
                 many => format!("[{}]", many.join(",")),
             };
-            self.fault(context, &format!("Invalid type. Expected: {expected}, given: {given}"));
+            self.fault(
+                context,
+                &format!("Invalid type. Expected: {expected}, given: {given}"),
+            );
             return Ok(());
         }
         self.combined(schema, node, context)?;
@@ -176,11 +186,20 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    fn dependencies(&mut self, schema: &'a Map<String, Value>, node: &Value, context: &str) -> Checked {
-        let (Some(dependencies), Value::Object(map)) = (object(schema, "dependencies"), node) else {
+    fn dependencies(
+        &mut self,
+        schema: &'a Map<String, Value>,
+        node: &Value,
+        context: &str,
+    ) -> Checked {
+        let (Some(dependencies), Value::Object(map)) = (object(schema, "dependencies"), node)
+        else {
             return Ok(());
         };
-        for (key, dependency) in dependencies.iter().filter(|(key, _)| map.contains_key(*key)) {
+        for (key, dependency) in dependencies
+            .iter()
+            .filter(|(key, _)| map.contains_key(*key))
+        {
             match dependency {
                 Value::Array(_) => {
                     for needed in strings(dependencies, key) {
@@ -195,7 +214,12 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    fn condition(&mut self, schema: &'a Map<String, Value>, node: &Value, context: &str) -> Checked {
+    fn condition(
+        &mut self,
+        schema: &'a Map<String, Value>,
+        node: &Value,
+        context: &str,
+    ) -> Checked {
         let draft = self.document.draft;
         let Some(condition) = schema.get("if").filter(|_| draft >= Draft::D7) else {
             return Ok(());
@@ -218,10 +242,15 @@ impl<'a> Check<'a> {
 
     fn common(&mut self, schema: &Map<String, Value>, node: &Value, context: &str) {
         let field = context.strip_prefix("(root).").unwrap_or(context);
-        if let Some(allowed) = schema.get("const").filter(|_| self.document.draft >= Draft::D6)
+        if let Some(allowed) = schema
+            .get("const")
+            .filter(|_| self.document.draft >= Draft::D6)
             && !equal(allowed, node)
         {
-            self.fault(context, &format!("{field} does not match: {}", compact(allowed)));
+            self.fault(
+                context,
+                &format!("{field} does not match: {}", compact(allowed)),
+            );
         }
         if let Some(allowed) = schema.get("enum").and_then(Value::as_array)
             && !allowed.is_empty()
@@ -229,7 +258,10 @@ impl<'a> Check<'a> {
         {
             let allowed: Vec<String> = allowed.iter().map(compact).collect();
             let allowed = allowed.join(", ");
-            self.fault(context, &format!("{field} must be one of the following: {allowed}"));
+            self.fault(
+                context,
+                &format!("{field} must be one of the following: {allowed}"),
+            );
         }
         self.result.score += 1;
     }
@@ -284,7 +316,12 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    fn contains(&mut self, schema: &'a Map<String, Value>, items: &[Value], context: &str) -> Checked {
+    fn contains(
+        &mut self,
+        schema: &'a Map<String, Value>,
+        items: &[Value],
+        context: &str,
+    ) -> Checked {
         let draft = self.document.draft;
         let Some(inner) = schema.get("contains").filter(|_| draft >= Draft::D6) else {
             return Ok(());
@@ -306,7 +343,12 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    fn object(&mut self, schema: &'a Map<String, Value>, map: &Map<String, Value>, context: &str) -> Checked {
+    fn object(
+        &mut self,
+        schema: &'a Map<String, Value>,
+        map: &Map<String, Value>,
+        context: &str,
+    ) -> Checked {
         if let Some(min) = count(schema, "minProperties").filter(|min| map.len() < *min) {
             self.fault(context, &format!("Must have at least {min} properties"));
         }
@@ -323,7 +365,8 @@ impl<'a> Check<'a> {
         let known = object(schema, "properties");
         let mut patterns = Vec::new();
         for (text, inner) in object(schema, "patternProperties").into_iter().flatten() {
-            let compiled = pattern(text).ok_or_else(|| format!("Invalid regex pattern '{text}'"))?;
+            let compiled =
+                pattern(text).ok_or_else(|| format!("Invalid regex pattern '{text}'"))?;
             patterns.push((compiled, inner));
         }
         for (key, value) in map {
@@ -343,7 +386,10 @@ impl<'a> Check<'a> {
             }
             match schema.get("additionalProperties") {
                 Some(Value::Bool(false)) => {
-                    self.fault(context, &format!("Additional property {key} is not allowed"));
+                    self.fault(
+                        context,
+                        &format!("Additional property {key} is not allowed"),
+                    );
                 }
                 Some(inner @ Value::Object(_)) => {
                     let outcome = self.apart(inner, value, &format!("{context}.{key}"))?;
@@ -358,7 +404,10 @@ impl<'a> Check<'a> {
             for key in map.keys() {
                 let outcome = self.apart(inner, &Value::String(key.clone()), context)?;
                 if !outcome.faults.is_empty() {
-                    self.fault(context, &format!("Property name of \"{key}\" does not match"));
+                    self.fault(
+                        context,
+                        &format!("Property name of \"{key}\" does not match"),
+                    );
                     self.merge(outcome);
                 }
             }
@@ -367,7 +416,12 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    fn properties(&mut self, schema: &'a Map<String, Value>, map: &Map<String, Value>, context: &str) -> Checked {
+    fn properties(
+        &mut self,
+        schema: &'a Map<String, Value>,
+        map: &Map<String, Value>,
+        context: &str,
+    ) -> Checked {
         for (key, inner) in object(schema, "properties").into_iter().flatten() {
             if let Some(value) = map.get(key) {
                 self.schema(inner, value, &format!("{context}.{key}"))?;
@@ -379,10 +433,16 @@ impl<'a> Check<'a> {
     fn string(&mut self, schema: &Map<String, Value>, text: &str, context: &str) {
         let length = text.chars().count();
         if let Some(min) = count(schema, "minLength").filter(|min| length < *min) {
-            self.fault(context, &format!("String length must be greater than or equal to {min}"));
+            self.fault(
+                context,
+                &format!("String length must be greater than or equal to {min}"),
+            );
         }
         if let Some(max) = count(schema, "maxLength").filter(|max| length > *max) {
-            self.fault(context, &format!("String length must be less than or equal to {max}"));
+            self.fault(
+                context,
+                &format!("String length must be less than or equal to {max}"),
+            );
         }
         if let Some(Value::String(wanted)) = schema.get("pattern")
             && pattern(wanted).is_some_and(|compiled| !compiled.is_match(text))
@@ -400,25 +460,44 @@ impl<'a> Check<'a> {
     fn number(&mut self, schema: &Map<String, Value>, node: &Value, context: &str) {
         let bound = |key: &str| schema.get(key).filter(|bound| bound.is_number());
         if let Some(of) = bound("multipleOf").filter(|of| !number::is_multiple(node, of)) {
-            self.fault(context, &format!("Must be a multiple of {}", number::brief(of)));
+            self.fault(
+                context,
+                &format!("Must be a multiple of {}", number::brief(of)),
+            );
         }
         let exclusive = |key: &str| schema.get(key) == Some(&Value::Bool(true));
         let above = |bound: &Value| number::compare(node, bound);
         let (max, over) = (bound("maximum"), exclusive("exclusiveMaximum"));
         if let Some(max) = max.filter(|max| !over && above(max).is_gt()) {
-            self.fault(context, &format!("Must be less than or equal to {}", number::brief(max)));
+            self.fault(
+                context,
+                &format!("Must be less than or equal to {}", number::brief(max)),
+            );
         }
         let strict = if over { max } else { bound("exclusiveMaximum") };
         if let Some(max) = strict.filter(|max| above(max).is_ge()) {
-            self.fault(context, &format!("Must be less than {}", number::brief(max)));
+            self.fault(
+                context,
+                &format!("Must be less than {}", number::brief(max)),
+            );
         }
         let (min, under) = (bound("minimum"), exclusive("exclusiveMinimum"));
         if let Some(min) = min.filter(|min| !under && above(min).is_lt()) {
-            self.fault(context, &format!("Must be greater than or equal to {}", number::brief(min)));
+            self.fault(
+                context,
+                &format!("Must be greater than or equal to {}", number::brief(min)),
+            );
         }
-        let strict = if under { min } else { bound("exclusiveMinimum") };
+        let strict = if under {
+            min
+        } else {
+            bound("exclusiveMinimum")
+        };
         if let Some(min) = strict.filter(|min| above(min).is_le()) {
-            self.fault(context, &format!("Must be greater than {}", number::brief(min)));
+            self.fault(
+                context,
+                &format!("Must be greater than {}", number::brief(min)),
+            );
         }
         self.result.score += 1;
     }

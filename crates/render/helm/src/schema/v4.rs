@@ -19,7 +19,11 @@ pub(super) fn validate(document: &Document, values: &Value) -> Result<(), String
         Ok(_) => Ok(()),
         Err(Stop::Broken(message)) => Err(message),
         Err(Stop::Fault(fault)) => {
-            let causes = if fault.is_group { fault.causes } else { vec![fault] };
+            let causes = if fault.is_group {
+                fault.causes
+            } else {
+                vec![fault]
+            };
             let mut text = String::new();
             for cause in &causes {
                 cause.print(1, &mut text);
@@ -135,7 +139,13 @@ fn keep(result: Result<Seen, Stop>, faults: &mut Vec<Fault>) -> Result<Option<Se
 }
 
 impl<'a> Check<'a> {
-    fn schema(&self, schema: &'a Value, value: &Value, place: &Place, depth: usize) -> Result<Seen, Stop> {
+    fn schema(
+        &self,
+        schema: &'a Value,
+        value: &Value,
+        place: &Place,
+        depth: usize,
+    ) -> Result<Seen, Stop> {
         if depth > DEPTH_MAX {
             let message = format!("schemas lead into each other deeper than {DEPTH_MAX} levels");
             return Err(Stop::Broken(message));
@@ -214,7 +224,11 @@ impl<'a> Check<'a> {
         let schema = job.schema;
         let kinds = types(schema);
         if !kinds.is_empty() && !is_of(value, &kinds) {
-            let want: Vec<&str> = TYPES.iter().copied().filter(|t| kinds.contains(t)).collect();
+            let want: Vec<&str> = TYPES
+                .iter()
+                .copied()
+                .filter(|t| kinds.contains(t))
+                .collect();
             let want = want.join(" or ");
             return Some(job.one(format!("got {}, want {want}", type_of(value))));
         }
@@ -263,18 +277,33 @@ impl<'a> Check<'a> {
             Err(Stop::Fault(fault)) => {
                 let mut outer = job.one("validation failed");
                 outer.is_reference = true;
-                outer.causes = if fault.is_group { fault.causes } else { vec![fault] };
+                outer.causes = if fault.is_group {
+                    fault.causes
+                } else {
+                    vec![fault]
+                };
                 Err(Stop::Fault(outer))
             }
             other => other,
         }
     }
 
-    fn inner(&self, job: &Job<'a, '_>, schema: &'a Value, value: &Value, key: &str) -> Result<Seen, Stop> {
+    fn inner(
+        &self,
+        job: &Job<'a, '_>,
+        schema: &'a Value,
+        value: &Value,
+        key: &str,
+    ) -> Result<Seen, Stop> {
         self.schema(schema, value, &job.place.inner(key), job.depth)
     }
 
-    fn object(&self, job: &mut Job<'a, '_>, map: &Map<String, Value>, value: &Value) -> Result<(), Stop> {
+    fn object(
+        &self,
+        job: &mut Job<'a, '_>,
+        map: &Map<String, Value>,
+        value: &Value,
+    ) -> Result<(), Stop> {
         let schema = job.schema;
         if let Some(min) = count(schema, "minProperties").filter(|min| map.len() < *min) {
             job.fault(format!("minProperties: got {}, want {min}", map.len()));
@@ -322,7 +351,10 @@ impl<'a> Check<'a> {
             let missing = missing(map, &needed);
             if !missing.is_empty() {
                 let missing = quoted(&missing);
-                job.fault(format!("properties {missing} required, if {} exists", quote(key)));
+                job.fault(format!(
+                    "properties {missing} required, if {} exists",
+                    quote(key)
+                ));
             }
             return Ok(());
         }
@@ -339,7 +371,9 @@ impl<'a> Check<'a> {
         let mut patterns = Vec::new();
         for (text, inner) in object(schema, "patternProperties").into_iter().flatten() {
             let compiled = pattern(text).ok_or_else(|| {
-                Stop::Broken(format!("patternProperties: {text:?} is not a valid pattern"))
+                Stop::Broken(format!(
+                    "patternProperties: {text:?} is not a valid pattern"
+                ))
             })?;
             patterns.push((compiled, inner));
         }
@@ -371,7 +405,10 @@ impl<'a> Check<'a> {
             }
         }
         if !additional.is_empty() {
-            job.fault(format!("additional properties {} not allowed", quoted(&additional)));
+            job.fault(format!(
+                "additional properties {} not allowed",
+                quoted(&additional)
+            ));
         }
         Ok(())
     }
@@ -386,7 +423,11 @@ impl<'a> Check<'a> {
                 Err(Stop::Fault(fault)) => {
                     let mut outer = job.one(format!("invalid propertyName {}", quote(key)));
                     outer.at = String::new();
-                    outer.causes = if fault.is_group { fault.causes } else { vec![fault] };
+                    outer.causes = if fault.is_group {
+                        fault.causes
+                    } else {
+                        vec![fault]
+                    };
                     job.faults.push(outer);
                 }
                 Err(broken) => return Err(broken),
@@ -421,7 +462,10 @@ impl<'a> Check<'a> {
             }
         };
         for (at, (inner, item)) in positional.iter().zip(items).enumerate() {
-            keep(self.inner(job, inner, item, &at.to_string()), &mut job.faults)?;
+            keep(
+                self.inner(job, inner, item, &at.to_string()),
+                &mut job.faults,
+            )?;
             job.seen.items.insert(at);
         }
         let more = items.len().saturating_sub(positional.len());
@@ -434,7 +478,10 @@ impl<'a> Check<'a> {
             }
             Some(inner) => {
                 for (at, item) in items.iter().skip(positional.len()).enumerate() {
-                    keep(self.inner(job, inner, item, &at.to_string()), &mut job.faults)?;
+                    keep(
+                        self.inner(job, inner, item, &at.to_string()),
+                        &mut job.faults,
+                    )?;
                 }
                 job.seen.items.extend(0..items.len());
             }
@@ -497,16 +544,19 @@ impl<'a> Check<'a> {
         if let Some(Value::String(wanted)) = job.schema.get("pattern")
             && pattern(wanted).is_some_and(|compiled| !compiled.is_match(text))
         {
-            job.fault(format!("{} does not match pattern {}", quote(text), quote(wanted)));
+            job.fault(format!(
+                "{} does not match pattern {}",
+                quote(text),
+                quote(wanted)
+            ));
         }
     }
 
     fn number(&self, job: &mut Job<'a, '_>, value: &Value) {
         let schema = job.schema;
         let bound = |key: &str| schema.get(key).filter(|bound| bound.is_number());
-        let old = |key: &str| {
-            self.draft == Draft::D4 && schema.get(key) == Some(&Value::Bool(true))
-        };
+        let old =
+            |key: &str| self.draft == Draft::D4 && schema.get(key) == Some(&Value::Bool(true));
         let against = |bound: &Value| number::compare(value, bound);
         let mut faults = Vec::new();
         let mut check = |word: &str, bound: Option<&Value>, fails: &dyn Fn(&Value) -> bool| {
@@ -519,11 +569,17 @@ impl<'a> Check<'a> {
         let (under, over) = (old("exclusiveMinimum"), old("exclusiveMaximum"));
         check("minimum", min.filter(|_| !under), &|b| against(b).is_lt());
         check("maximum", max.filter(|_| !over), &|b| against(b).is_gt());
-        let strict = if under { min } else { bound("exclusiveMinimum") };
+        let strict = if under {
+            min
+        } else {
+            bound("exclusiveMinimum")
+        };
         check("exclusiveMinimum", strict, &|b| against(b).is_le());
         let strict = if over { max } else { bound("exclusiveMaximum") };
         check("exclusiveMaximum", strict, &|b| against(b).is_ge());
-        check("multipleOf", bound("multipleOf"), &|b| !number::is_multiple(value, b));
+        check("multipleOf", bound("multipleOf"), &|b| {
+            !number::is_multiple(value, b)
+        });
         for fault in faults {
             job.fault(fault);
         }
@@ -531,7 +587,8 @@ impl<'a> Check<'a> {
 
     fn combined(&self, job: &mut Job<'a, '_>, value: &Value) -> Result<(), Stop> {
         let schema = job.schema;
-        let same = |inner: &'a Value, job: &Job<'a, '_>| self.schema(inner, value, job.place, job.depth);
+        let same =
+            |inner: &'a Value, job: &Job<'a, '_>| self.schema(inner, value, job.place, job.depth);
         if let Some(not) = schema.get("not")
             && keep(same(not, job), &mut Vec::new())?.is_some()
         {
@@ -608,7 +665,8 @@ impl<'a> Check<'a> {
         if self.draft < Draft::D2019 {
             return Ok(());
         }
-        if let (Some(inner), Value::Object(map)) = (job.schema.get("unevaluatedProperties"), value) {
+        if let (Some(inner), Value::Object(map)) = (job.schema.get("unevaluatedProperties"), value)
+        {
             for (key, value) in map {
                 if !job.seen.keys.contains(key) {
                     keep(self.inner(job, inner, value, key), &mut job.faults)?;
@@ -619,7 +677,10 @@ impl<'a> Check<'a> {
         if let (Some(inner), Value::Array(items)) = (job.schema.get("unevaluatedItems"), value) {
             for (at, item) in items.iter().enumerate() {
                 if !job.seen.items.contains(&at) {
-                    keep(self.inner(job, inner, item, &at.to_string()), &mut job.faults)?;
+                    keep(
+                        self.inner(job, inner, item, &at.to_string()),
+                        &mut job.faults,
+                    )?;
                 }
             }
             job.seen.items.extend(0..items.len());
@@ -629,7 +690,11 @@ impl<'a> Check<'a> {
 }
 
 fn missing<'n>(map: &Map<String, Value>, names: &[&'n str]) -> Vec<&'n str> {
-    names.iter().copied().filter(|name| !map.contains_key(*name)).collect()
+    names
+        .iter()
+        .copied()
+        .filter(|name| !map.contains_key(*name))
+        .collect()
 }
 
 fn quoted(names: &[&str]) -> String {

@@ -171,14 +171,14 @@ impl Coalescer<'_> {
                     ours if ours.is_nil() => {}
                     ours => self.warnings.push(format!(
                         "warning: destination for {full} is a table. Ignoring non-table value ({})",
-                        gotemplate::print(&ours)
+                        ours
                     )),
                 },
                 Some(_) => {
                     if let Value::Map(_) = value {
                         self.warnings.push(format!(
                             "warning: cannot overwrite table with non table for {full} ({})",
-                            gotemplate::print(&value)
+                            value
                         ));
                     }
                 }
@@ -218,7 +218,7 @@ fn as_truth(value: &Value) -> String {
             let items: Vec<String> = list.items().iter().map(as_truth).collect();
             format!("[{}]", items.join(" "))
         }
-        other => format!("%!t({}={})", other.type_name(), gotemplate::print(other)),
+        other => format!("%!t({}={})", other.type_name(), other),
     }
 }
 
@@ -266,11 +266,19 @@ pub(crate) fn plain_map(map: &Map) -> model::Map<String, model::Value> {
 pub(crate) fn deep_copy(map: &Map) -> Map {
     let copy = |value: Value| match value {
         Value::Map(inner) => Value::Map(deep_copy(&inner)),
-        Value::List(list) if list.items().iter().any(|v| matches!(v, Value::Map(_) | Value::List(_))) => {
+        Value::List(list)
+            if list
+                .items()
+                .iter()
+                .any(|v| matches!(v, Value::Map(_) | Value::List(_))) =>
+        {
             shared(&plain(&Value::List(list)))
         }
         other => other,
     };
-    let entries = map.entries().into_iter().map(|(key, value)| (key, copy(value)));
+    let entries = map
+        .entries()
+        .into_iter()
+        .map(|(key, value)| (key, copy(value)));
     Map::new(entries.collect())
 }

@@ -39,7 +39,11 @@ pub(crate) enum Helm {
 #[derive(Debug, Args)]
 pub(crate) struct TemplateArgs {
     /// [NAME] CHART and Helm's flags
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "[NAME] CHART [FLAGS]")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "[NAME] CHART [FLAGS]"
+    )]
     arguments: Vec<String>,
 }
 
@@ -50,11 +54,49 @@ pub(crate) fn run(command: Helm) -> Result<(), CliError> {
         _ => Flavour::V3,
     };
     let template = helm::command::parse(&arguments).map_err(CliError::Helm)?;
-    let mut here = Here { flavour };
+    let mut here = Here {
+        flavour,
+        ..Here::default()
+    };
     match helm::command::run(&template, flavour, &mut here) {
         Ok(outcome) => show(&outcome),
         Err(refused) => exec(&arguments, &refused),
     }
+}
+
+/// What `helm template` prints for these arguments; `files` are values that stand in no folder.
+pub(crate) fn template(
+    arguments: &[String],
+    files: std::collections::BTreeMap<String, Vec<u8>>,
+) -> Result<String, String> {
+    let template = helm::command::parse(arguments)?;
+    let mut here = Here {
+        flavour: Flavour::V3,
+        files,
+    };
+    let outcome =
+        helm::command::run(&template, Flavour::V3, &mut here).map_err(|error| error.to_string())?;
+    if outcome.code == 0 {
+        Ok(outcome.stdout)
+    } else {
+        Err(outcome.stderr)
+    }
+}
+
+/// The default values of the chart that these arguments name.
+pub(crate) fn default_values(arguments: &[String]) -> Result<String, String> {
+    let template = helm::command::parse(arguments)?;
+    let name = template.arguments.last().cloned().unwrap_or_default();
+    let mut here = Here::default();
+    let chart = here
+        .chart(&name, &template)
+        .map_err(|error| error.to_string())?;
+    Ok(yaml::to_string(&model::Value::Object(chart.values)))
+}
+
+/// The bytes of a remote file.
+pub(crate) fn fetch_file(url: &str) -> Result<Vec<u8>, String> {
+    fetch::file(url)
 }
 
 fn show(outcome: &Outcome) -> Result<(), CliError> {
@@ -62,9 +104,15 @@ fn show(outcome: &Outcome) -> Result<(), CliError> {
         path: "standard output".into(),
         source,
     };
-    std::io::stdout().write_all(outcome.stdout.as_bytes()).map_err(fault)?;
+    std::io::stdout()
+        .write_all(outcome.stdout.as_bytes())
+        .map_err(fault)?;
     eprint!("{}", outcome.stderr);
-    if outcome.code == 0 { Ok(()) } else { Err(CliError::Silent) }
+    if outcome.code == 0 {
+        Ok(())
+    } else {
+        Err(CliError::Silent)
+    }
 }
 
 // The way out for what we refuse, when somebody opened it.
@@ -79,12 +127,19 @@ fn exec(arguments: &[String], refused: &HelmError) -> Result<(), CliError> {
         .args(arguments)
         .status()
         .map_err(|error| CliError::Helm(format!("could not start `{program}`: {error}")))?;
-    if status.success() { Ok(()) } else { Err(CliError::Silent) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err(CliError::Silent)
+    }
 }
 
 // This machine.
+#[derive(Default)]
 struct Here {
     flavour: Flavour,
+    // Files that are not on disk.
+    files: std::collections::BTreeMap<String, Vec<u8>>,
 }
 
 impl World for Here {
@@ -111,6 +166,9 @@ impl World for Here {
     }
 
     fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        if let Some(bytes) = self.files.get(path) {
+            return Ok(bytes.clone());
+        }
         if path.trim() == "-" {
             let mut bytes = Vec::new();
             let read = std::io::stdin().read_to_end(&mut bytes);
@@ -123,7 +181,9 @@ impl World for Here {
     }
 
     fn context(&mut self, template: &Template) -> Result<gotemplate::Context, String> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         let seconds = i64::try_from(now.as_secs()).unwrap_or_default();
         let random = ring::rand::SystemRandom::new();
         let entropy = Box::new(move |bytes: &mut [u8]| {
@@ -142,7 +202,11 @@ impl World for Here {
     }
 
     fn validate(&mut self, template: &Template, rendered: &Rendered) -> Result<(), String> {
-        let namespace = if template.namespace.is_empty() { "default" } else { &template.namespace };
+        let namespace = if template.namespace.is_empty() {
+            "default"
+        } else {
+            &template.namespace
+        };
         cluster::Cluster::connect(&template.cluster)?.validate(rendered, namespace)
     }
 
@@ -162,7 +226,9 @@ impl World for Here {
     }
 
     fn now(&self) -> i64 {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         i64::try_from(now.as_secs()).unwrap_or_default()
     }
 }

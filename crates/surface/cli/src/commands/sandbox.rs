@@ -166,7 +166,7 @@ fn write_private(path: &Path, text: &str) -> Result<(), CliError> {
 fn announce(output: Output, server: &Server, kubeconfig: &Path) {
     let (url, shown) = (server.url(), kubeconfig.display());
     match output {
-        Output::Text => {
+        Output::Text | Output::Yaml | Output::Name => {
             println!("sandbox ready at {url}");
             println!("kubeconfig: {shown}");
             println!("try: kubectl --kubeconfig {shown} get namespaces");

@@ -18,20 +18,30 @@ pub(super) struct Cluster {
 impl Cluster {
     pub(super) fn connect(flags: &command::Cluster) -> Result<Self, String> {
         let path = match flags.kubeconfig.as_str() {
-            "" => std::env::var("KUBECONFIG").ok().filter(|path| !path.is_empty()),
+            "" => std::env::var("KUBECONFIG")
+                .ok()
+                .filter(|path| !path.is_empty()),
             path => Some(path.to_owned()),
         };
         let home = || Path::new(&std::env::var("HOME").unwrap_or_default()).join(".kube/config");
         let path = path.map_or_else(home, Into::into);
-        let text = std::fs::read_to_string(&path)
-            .map_err(|error| format!("Kubernetes cluster unreachable: {}: {error}", path.display()))?;
+        let text = std::fs::read_to_string(&path).map_err(|error| {
+            format!(
+                "Kubernetes cluster unreachable: {}: {error}",
+                path.display()
+            )
+        })?;
         let config = yaml::parse(&text).map_err(|error| error.to_string())?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|error| error.to_string())?;
         Ok(Self {
-            server: server(&config, &flags.context, path.parent().unwrap_or(Path::new(".")))?,
+            server: server(
+                &config,
+                &flags.context,
+                path.parent().unwrap_or(Path::new(".")),
+            )?,
             runtime,
         })
     }
@@ -51,7 +61,9 @@ impl Cluster {
     fn get(&self, path: &str) -> Result<Value, String> {
         match self.call("GET", path, Vec::new())? {
             (200, value) => Ok(value),
-            (status, value) => Err(value["message"].as_str().map_or(format!("{status}"), str::to_owned)),
+            (status, value) => Err(value["message"]
+                .as_str()
+                .map_or(format!("{status}"), str::to_owned)),
         }
     }
 
@@ -86,7 +98,11 @@ impl Cluster {
 
     fn group_versions(&self) -> Result<Vec<String>, String> {
         let mut versions = vec!["v1".to_owned()];
-        for group in self.get("/apis")?["groups"].as_array().into_iter().flatten() {
+        for group in self.get("/apis")?["groups"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
             let all = group["versions"].as_array().into_iter().flatten();
             let names = all.filter_map(|version| version["groupVersion"].as_str());
             versions.extend(names.map(str::to_owned));
@@ -107,7 +123,10 @@ impl Cluster {
         });
         Ok(fits.next().map(|resource| {
             let name = resource["name"].as_str().unwrap_or_default();
-            (name.to_owned(), resource["namespaced"].as_bool().unwrap_or(false))
+            (
+                name.to_owned(),
+                resource["namespaced"].as_bool().unwrap_or(false),
+            )
         }))
     }
 
@@ -123,14 +142,20 @@ impl Cluster {
                 ));
             };
             let own = document.object["metadata"]["namespace"].as_str();
-            let path = path_of(api_version, &resource, namespaced.then_some(own.unwrap_or(namespace)));
+            let path = path_of(
+                api_version,
+                &resource,
+                namespaced.then_some(own.unwrap_or(namespace)),
+            );
             let path = format!("{path}?dryRun=All&fieldValidation=Strict");
             let body = document.object.to_string().into_bytes();
             match self.call("POST", &path, body)? {
                 (200..=299 | 409, _) => {}
                 (_, status) => {
                     let message = status["message"].as_str().unwrap_or("refused");
-                    return Err(format!("{LEAD}: error validating \"\": error validating data: {message}"));
+                    return Err(format!(
+                        "{LEAD}: error validating \"\": error validating data: {message}"
+                    ));
                 }
             }
         }
@@ -178,7 +203,10 @@ fn path_of(api_version: &str, resource: &str, namespace: Option<&str>) -> String
 // The entry of a list of named things.
 fn named<'a>(config: &'a Value, list: &str, name: &str, inner: &str) -> &'a Value {
     let items = config[list].as_array();
-    let found = items.into_iter().flatten().find(|item| item["name"] == name);
+    let found = items
+        .into_iter()
+        .flatten()
+        .find(|item| item["name"] == name);
     found.map_or(&Value::Null, |item| &item[inner])
 }
 
@@ -188,8 +216,18 @@ fn server(config: &Value, context: &str, directory: &Path) -> Result<Repository,
         context => context,
     };
     let chosen = named(config, "contexts", context, "context");
-    let cluster = named(config, "clusters", chosen["cluster"].as_str().unwrap_or_default(), "cluster");
-    let user = named(config, "users", chosen["user"].as_str().unwrap_or_default(), "user");
+    let cluster = named(
+        config,
+        "clusters",
+        chosen["cluster"].as_str().unwrap_or_default(),
+        "cluster",
+    );
+    let user = named(
+        config,
+        "users",
+        chosen["user"].as_str().unwrap_or_default(),
+        "user",
+    );
     let url = cluster["server"].as_str().ok_or_else(|| {
         format!("Kubernetes cluster unreachable: the kubeconfig has no server for the context `{context}`")
     })?;
@@ -210,7 +248,9 @@ fn server(config: &Value, context: &str, directory: &Path) -> Result<Repository,
     let mut token = word("token");
     if let Some(path) = user["tokenFile"].as_str() {
         let read = std::fs::read_to_string(directory.join(path));
-        read.map_err(|error| format!("tokenFile {path}: {error}"))?.trim().clone_into(&mut token);
+        read.map_err(|error| format!("tokenFile {path}: {error}"))?
+            .trim()
+            .clone_into(&mut token);
     }
     Ok(Repository {
         url: url.to_owned(),
@@ -221,7 +261,9 @@ fn server(config: &Value, context: &str, directory: &Path) -> Result<Repository,
             ca: text(cluster, "certificate-authority")?,
             certificate: text(user, "client-certificate")?,
             key: Secret(text(user, "client-key")?),
-            insecure: cluster["insecure-skip-tls-verify"].as_bool().unwrap_or(false),
+            insecure: cluster["insecure-skip-tls-verify"]
+                .as_bool()
+                .unwrap_or(false),
         },
         ..Repository::default()
     })

@@ -22,7 +22,8 @@ fn block<T>(work: impl Future<Output = T>) -> Result<T, String> {
 
 fn fetcher() -> Charts {
     let home = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = home.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
+    let home =
+        home.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
     let cache = home.and_then(|home| Cache::open(home.join("tiphys/charts"), CACHE_MAX).ok());
     Charts::new(cache.map(Arc::new))
 }
@@ -30,9 +31,15 @@ fn fetcher() -> Charts {
 fn repository(url: &str, source: &Source) -> Result<Repository, HelmError> {
     let file = |path: &str| match path {
         "" => Ok(String::new()),
-        path => std::fs::read_to_string(path).map_err(|error| refuse(super::host::say("open", path, &error))),
+        path => std::fs::read_to_string(path)
+            .map_err(|error| refuse(super::host::say("open", path, &error))),
     };
-    let proxy = |names: [&str; 2]| names.iter().find_map(|name| std::env::var(name).ok()).unwrap_or_default();
+    let proxy = |names: [&str; 2]| {
+        names
+            .iter()
+            .find_map(|name| std::env::var(name).ok())
+            .unwrap_or_default()
+    };
     Ok(Repository {
         url: url.to_owned(),
         username: source.username.clone(),
@@ -59,14 +66,20 @@ fn refuse(message: String) -> HelmError {
     }
 }
 
-fn bring(repository: &Repository, chart: &str, range: &str) -> Result<(String, Arc<[u8]>), HelmError> {
+fn bring(
+    repository: &Repository,
+    chart: &str,
+    range: &str,
+) -> Result<(String, Arc<[u8]>), HelmError> {
     let fetcher = fetcher();
     let work = async {
         let resolved = fetcher.resolve(repository, chart, range).await?;
         let bytes = fetcher.fetch(repository, &resolved).await?;
         Ok::<_, ChartsError>((format!("{}-{}.tgz", resolved.name, resolved.version), bytes))
     };
-    block(work).map_err(refuse)?.map_err(|error| refuse(error.to_string()))
+    block(work)
+        .map_err(refuse)?
+        .map_err(|error| refuse(error.to_string()))
 }
 
 /// The chart a name means that is no path.
@@ -77,7 +90,10 @@ pub(super) fn chart(name: &str, template: &Template, flavour: Flavour) -> Result
         version => version,
     };
     let (repository, chart) = if let Some(rest) = name.strip_prefix("oci://") {
-        let (rest, tag) = rest.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')).unwrap_or((rest, ""));
+        let (rest, tag) = rest
+            .rsplit_once(':')
+            .filter(|(_, tag)| !tag.contains('/'))
+            .unwrap_or((rest, ""));
         let range = if range.is_empty() { tag } else { range };
         let repository = repository(&format!("oci://{rest}"), source)?;
         let (file, bytes) = bring(&repository, "", range)?;

@@ -35,7 +35,9 @@ impl Tree for HostTree {
             Err(error) => return Err(unreadable(error)),
         };
         if metadata.is_dir() {
-            return entries(&at).map(|entries| Some(Node::Directory(entries))).map_err(unreadable);
+            return entries(&at)
+                .map(|entries| Some(Node::Directory(entries)))
+                .map_err(unreadable);
         }
         if metadata.len() > FILE_MAX {
             return Err(TreeError::TooLarge {
@@ -70,8 +72,14 @@ fn entries(at: &Path) -> std::io::Result<Vec<Entry>> {
 /// The chart in an archive.
 pub(super) fn archive(path: &str, flavour: Flavour) -> Result<Chart, HelmError> {
     let path = Path::new(path);
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
     let tree = HostTree::new(parent.unwrap_or(Path::new(".")));
     let tree = model::SourceTree::new(tree);
     helm::load(&tree, &name, flavour)
