@@ -41,7 +41,7 @@ fn measure() -> Outcome<String> {
     let git = open(&folder)?;
     let mut table = String::from("| what | git | ours |\n|---|---:|---:|\n");
     let mut row = |what: &str, theirs: Option<Duration>, ours: Duration| {
-        let theirs = theirs.map_or("".to_owned(), |t| format!("{:.2} ms", ms(t)));
+        let theirs = theirs.map_or(String::new(), |t| format!("{:.2} ms", ms(t)));
         let _ = writeln!(table, "| {what} | {theirs} | {:.2} ms |", ms(ours));
     };
 

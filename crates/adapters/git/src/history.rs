@@ -3,7 +3,7 @@
 use crate::credentials::Credentials;
 use crate::nearest::nearest;
 use crate::objects::{ItemKind, ObjectError, Objects};
-use crate::repositories::{Repositories, Revision};
+use crate::repositories::{Repositories, Revision, lock};
 use crate::store::Store;
 use crate::tree::{GitTree, damaged, join};
 use crate::{GitError, Oid, PathChange};
@@ -17,6 +17,8 @@ const DEPTHS: [Option<u32>; 3] = [Some(50), Some(1000), None];
 const COMMITS_MAX: usize = 200_000;
 /// How many paths are looked at when near ones are searched.
 const PATHS_MAX: usize = 100_000;
+/// How many answers about the past are remembered per repository.
+const CHANGES_KEPT_MAX: usize = 1000;
 /// How deep directories may be nested.
 const NESTING_MAX: usize = 64;
 
@@ -101,6 +103,27 @@ impl Repositories {
 
     // Walks the past, deeper step by step, until the path is found.
     fn path_change(
+        &self,
+        revision: &Revision,
+        path: &str,
+        credentials: &Credentials,
+        tree: &GitTree,
+    ) -> Result<Option<PathChange>, GitError> {
+        let repository = self.repository(&revision.url);
+        let key = (tree.commit, path.to_owned());
+        if let Some(known) = lock(&repository.changes).get(&key) {
+            return Ok(known.clone());
+        }
+        let change = self.search_change(revision, path, credentials, tree)?;
+        let mut changes = lock(&repository.changes);
+        if changes.len() >= CHANGES_KEPT_MAX {
+            changes.clear();
+        }
+        changes.insert(key, change.clone());
+        Ok(change)
+    }
+
+    fn search_change(
         &self,
         revision: &Revision,
         path: &str,

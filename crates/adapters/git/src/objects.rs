@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many parsed directories are kept in memory.
 const DIRECTORIES_KEPT_MAX: usize = 20_000;
+/// How many handles wait for the next reader.
+const HANDLES_KEPT_MAX: usize = 16;
 /// How many packs a store may have before it is made anew.
 pub(crate) const PACKS_MAX: usize = 300;
 
@@ -122,10 +124,11 @@ impl Objects {
             .pop();
         let handle = lent.unwrap_or_else(|| self.handle());
         let answer = read(&handle);
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(handle);
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < HANDLES_KEPT_MAX {
+            idle.push(handle);
+        }
+        drop(idle);
         answer
     }
 

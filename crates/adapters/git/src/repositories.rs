@@ -6,13 +6,14 @@
 
 use crate::credentials::{Access, Credentials, hex};
 use crate::flight::{Flight, Freshness};
-use crate::refs::{Picked, Refs};
+use crate::refs::{Picked, Refs, full_commit};
 use crate::store::{self, Store, failed};
 use crate::tree::GitTree;
 use crate::url::{RepoUrl, Scheme};
 use crate::wire::Operation;
 use crate::wire::session::{Destination, Session, Wanted};
-use crate::{GitError, Limits, Oid, Timeouts, local};
+use crate::{GitError, Limits, Oid, PathChange, Timeouts, local};
+use model::{Finding, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Names that are asked for when nothing special is wanted.
 const USUAL: [&str; 3] = ["HEAD", "refs/heads/", "refs/tags/"];
+/// How many different questions about names are remembered per repository.
+const FLIGHTS_MAX: usize = 256;
+/// How many files the past may have before it is fetched anew.
+const PAST_FILES_MAX: usize = 100;
 /// For how long a failure is the answer for those who would take an older success.
 const FAILURE_LASTS: Duration = Duration::from_secs(5);
 
@@ -60,6 +65,24 @@ pub struct Revision {
     pub name: Option<String>,
     /// Where the host says the repository is now, when it moved.
     pub moved_to: Option<String>,
+}
+
+impl Revision {
+    /// What to say when the host redirects to another place: it works, and will not for ever.
+    pub fn finding(&self) -> Option<Finding> {
+        let to = self.moved_to.as_ref()?;
+        let moved = GitError::Gone {
+            url: self.url.to_string(),
+            moved_to: Some(to.clone()),
+            credential: String::new(),
+            says: "the host redirects".into(),
+        };
+        Some(Finding {
+            severity: Severity::Warning,
+            summary: format!("`{}` is now at `{to}`; the host still redirects", self.url),
+            ..moved.finding()
+        })
+    }
 }
 
 /// Settings of [`Repositories`].
@@ -110,10 +133,13 @@ pub(crate) struct Repository {
     wanted: Mutex<BTreeSet<Oid>>,
     // Held by the one who fetches.
     writing: Mutex<()>,
+    // When a credential last worked, by its fingerprint.
     worked: Mutex<BTreeMap<String, String>>,
+    /// What history said about a path that a commit lacks.
+    pub(crate) changes: Mutex<BTreeMap<(Oid, String), Option<PathChange>>>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -170,6 +196,15 @@ impl Repositories {
         let url = RepoUrl::parse(&source.url)?;
         let access = credentials.access(&url);
         let wanted = source.target_revision.trim();
+        if let Some(pinned) = self.pinned(&url, &access, wanted)? {
+            return Ok(Revision {
+                url,
+                commit: pinned,
+                asked: source.target_revision.clone(),
+                name: None,
+                moved_to: None,
+            });
+        }
         let listing = self.listing(&url, &access, &USUAL, freshness, Some(source))?;
         let revision = |commit, name, listing: &Listing| Revision {
             url: url.clone(),
@@ -202,6 +237,23 @@ impl Repositories {
                 })
             }
         }
+    }
+
+    // A commit that is written out and there needs no server, for whom the host knows.
+    fn pinned(
+        &self,
+        url: &RepoUrl,
+        access: &Access,
+        wanted: &str,
+    ) -> Result<Option<Oid>, GitError> {
+        let Some(commit) = full_commit(wanted) else {
+            return Ok(None);
+        };
+        let repository = self.repository(url);
+        let known = url.scheme == Scheme::File
+            || lock(&repository.worked).contains_key(&access.fingerprint());
+        let there = known && Self::store(url, &repository)?.keeps(commit);
+        Ok(there.then_some(commit))
     }
 
     fn unusual(
@@ -406,7 +458,14 @@ impl Repositories {
         }
         let fingerprint = access.fingerprint();
         let key = (url.to_string(), fingerprint.clone(), prefixes.join(" "));
-        let flight = Arc::clone(lock(&repository.flights).entry(key).or_default());
+        let flight = {
+            let mut flights = lock(&repository.flights);
+            // Who is under way keeps his own; only what could be shared is forgotten.
+            if flights.len() >= FLIGHTS_MAX {
+                flights.clear();
+            }
+            Arc::clone(flights.entry(key).or_default())
+        };
         let lasts = |answer: &Listed, age: Duration| answer.is_ok() || age <= FAILURE_LASTS;
         flight.share(freshness, lasts, || {
             let answer = self.ask(url, access, prefixes, &repository, then);
@@ -500,6 +559,9 @@ impl Repositories {
             why,
             nearest: Vec::new(),
         };
+        if let [commit] = store.kept_starting_with(digits).as_slice() {
+            return Ok(*commit);
+        }
         let history = self.history(url, access, &store, &tips(refs), None)?;
         let found = history
             .commits_starting_with(digits)
@@ -536,6 +598,12 @@ impl Repositories {
         let objects = directory.join("objects");
         for path in [objects.join("pack"), objects.join("info")] {
             fs::create_dir_all(&path).map_err(failed(&path))?;
+        }
+        if fs::read_dir(objects.join("pack")).is_ok_and(|packs| packs.count() > PAST_FILES_MAX) {
+            fs::remove_dir_all(&directory).map_err(failed(&directory))?;
+            for path in [objects.join("pack"), objects.join("info")] {
+                fs::create_dir_all(&path).map_err(failed(&path))?;
+            }
         }
         let past = crate::objects::Objects::open(&objects)?;
         self.fetches.fetch_add(1, Ordering::Relaxed);
@@ -580,6 +648,7 @@ impl Repositories {
                 wanted: Mutex::default(),
                 writing: Mutex::default(),
                 worked: Mutex::default(),
+                changes: Mutex::default(),
             })
         }))
     }

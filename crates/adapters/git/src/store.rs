@@ -108,6 +108,20 @@ impl Store {
         found.into_iter().map(|(_, oid)| oid).collect()
     }
 
+    /// The complete commits whose names begin with some digits.
+    pub(crate) fn kept_starting_with(&self, digits: &str) -> Vec<Oid> {
+        let Ok(entries) = fs::read_dir(self.directory.join("kept")) else {
+            return Vec::new();
+        };
+        let names = entries
+            .flatten()
+            .map(|e| e.file_name().to_string_lossy().into_owned());
+        names
+            .filter(|name| name.starts_with(digits))
+            .filter_map(|name| name.parse().ok())
+            .collect()
+    }
+
     /// Takes the right to write; other processes wait, and it ends with us.
     pub(crate) fn lock(&self) -> Result<File, GitError> {
         let path = self.directory.join("lock");

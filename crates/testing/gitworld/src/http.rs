@@ -61,6 +61,7 @@ pub struct HttpServer {
 struct Shared {
     root: PathBuf,
     options: ServerOptions,
+    auth: Mutex<Auth>,
     requests: Mutex<Vec<String>>,
     open: Mutex<Vec<TcpStream>>,
     stopped: AtomicBool,
@@ -87,12 +88,7 @@ impl Incoming {
 impl HttpServer {
     /// Serves the repositories below a directory.
     pub fn start(root: impl Into<PathBuf>, options: ServerOptions) -> Outcome<Self> {
-        Self::start_at(0, root, options)
-    }
-
-    /// The same on a port that was ours before.
-    pub fn start_at(port: u16, root: impl Into<PathBuf>, options: ServerOptions) -> Outcome<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", port)).map_err(|e| e.to_string())?;
+        let listener = TcpListener::bind("127.0.0.1:0").map_err(|e| e.to_string())?;
         let port = listener.local_addr().map_err(|e| e.to_string())?.port();
         let config = match &options.identity {
             Some(identity) => Some(tls::server(identity, options.clients.as_deref())?),
@@ -101,6 +97,7 @@ impl HttpServer {
         let secure = config.is_some();
         let shared = Arc::new(Shared {
             root: root.into(),
+            auth: Mutex::new(options.auth.clone()),
             options,
             requests: Mutex::default(),
             open: Mutex::default(),
@@ -136,6 +133,15 @@ impl HttpServer {
     pub fn url(&self, path: &str) -> String {
         let scheme = if self.secure { "https" } else { "http" };
         format!("{scheme}://localhost:{}/{path}", self.port)
+    }
+
+    /// From now on something else must be shown.
+    pub fn want(&self, auth: Auth) {
+        *self
+            .shared
+            .auth
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = auth;
     }
 
     /// The port.
@@ -224,7 +230,7 @@ impl Shared {
 
     fn answer(&self, incoming: &Incoming, out: &mut impl Write) -> io::Result<()> {
         if !self.is_allowed(incoming) {
-            let challenge = match self.options.auth {
+            let challenge = match self.auth() {
                 Auth::Bearer(_) => "Bearer",
                 Auth::Open | Auth::Basic(..) => "Basic realm=\"git\"",
             };
@@ -291,9 +297,16 @@ impl Shared {
         Ok(())
     }
 
+    fn auth(&self) -> Auth {
+        self.auth
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
     fn is_allowed(&self, incoming: &Incoming) -> bool {
         let shown = incoming.header("authorization");
-        match &self.options.auth {
+        match &self.auth() {
             Auth::Open => true,
             Auth::Bearer(token) => shown == format!("Bearer {token}"),
             Auth::Basic(user, password) => {

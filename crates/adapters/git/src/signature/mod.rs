@@ -123,3 +123,67 @@ impl Keys {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::Engine as _;
+
+    // Bytes that look like packets and are none, the same in every run.
+    fn hostile(seed: u64) -> Vec<u8> {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        let length = (next() % 200) as usize;
+        let mut bytes: Vec<u8> = (0..length).map(|_| next() as u8).collect();
+        // Most begin like a key, a user, a subkey or a signature.
+        if let Some(first) = bytes.first_mut() {
+            *first = [0x98, 0xc6, 0xb4, 0xb8, 0x88, 0xc2][(seed % 6) as usize];
+        }
+        if seed.is_multiple_of(2) && bytes.len() > 3 {
+            bytes[1] = (bytes.len() - 2) as u8;
+            bytes[2] = 4;
+        }
+        bytes
+    }
+
+    #[test]
+    fn whatever_the_bytes_are_nothing_panics_and_nothing_is_good() {
+        let engine = base64::engine::general_purpose::STANDARD;
+        for seed in 0..20_000 {
+            let mut bytes = hostile(seed);
+            let text = engine.encode(&bytes);
+            let mut keys = Keys::new();
+            let armored =
+                format!("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n{text}\n-----END PGP-----\n");
+            let _ = keys.add_openpgp(&armored);
+            let _ = keys.add_ssh(&format!("me ssh-ed25519 {text}"));
+            let signature = format!("-----BEGIN PGP SIGNATURE-----\n\n{text}\n-----END PGP-----\n");
+            assert!(!matches!(
+                keys.verify(&signature, b"x"),
+                Verdict::Good { .. }
+            ));
+            bytes.splice(0..0, *b"SSHSIG\0\0\0\x01");
+            let signature = format!(
+                "-----BEGIN SSH SIGNATURE-----\n{}\n-----END",
+                engine.encode(&bytes)
+            );
+            assert!(!matches!(
+                keys.verify(&signature, b"x"),
+                Verdict::Good { .. }
+            ));
+        }
+        assert!(matches!(
+            Keys::new().verify("-----BEGIN CMS-----", b""),
+            Verdict::Unsupported { .. }
+        ));
+        assert_eq!(
+            Keys::new().add_ssh("me ssh-dss AAAA").unwrap_err().why,
+            "`me ssh-dss AAAA` names no kind of key that we know"
+        );
+    }
+}

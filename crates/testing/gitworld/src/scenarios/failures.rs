@@ -94,6 +94,15 @@ fn moved() -> Outcome {
     let revision = world
         .resolve_at(&world.server.url("moved/app.git"), "main", &none())
         .map_err(words)?;
+    let warned = revision
+        .finding()
+        .map(|f| (f.code, f.severity.word(), format!("{:?}", f.fix)));
+    let (code, severity, fix) = warned.ok_or("there should be a finding")?;
+    same((code, severity), ("G03", "warning"))?;
+    same(
+        fix.contains(&format!("\"repoURL\": String(\"{}\")", world.url())),
+        true,
+    )?;
     same(revision.moved_to, Some(world.url()))?;
     let gone = world.read(&world.server.url("moved/none.git"), &none());
     let expected = world.server.url("git/none.git");

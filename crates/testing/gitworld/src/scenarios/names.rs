@@ -15,6 +15,10 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
         ranges,
     ),
     ("names: commits in full and by their first digits", commits),
+    (
+        "names: a commit behind the tips, from an old server that gives tips only",
+        old_commit,
+    ),
     ("names: what a commit says of itself", said),
     (
         "inside: links, binary files, large files, odd names",
@@ -116,6 +120,30 @@ fn commits() -> Outcome {
         )?;
     }
     Ok(())
+}
+
+fn old_commit() -> Outcome {
+    let old = ServerOptions {
+        old: true,
+        ..ServerOptions::default()
+    };
+    let world = World::with(old, Options::default())?;
+    gitworld::run(
+        "git",
+        &["config", "uploadpack.allowAnySHA1InWant", "false"],
+        &world.repo.bare,
+    )?;
+    let commit = world.repo.change("a.yaml", "old: 1\n")?;
+    world.repo.change("a.yaml", "new: 1\n")?;
+    let revision = world.resolve(&commit).map_err(words)?;
+    same(
+        content(world.tree(&revision)?, "a.yaml"),
+        "old: 1\n".to_owned(),
+    )?;
+    // Once it is there, a commit that is written out needs no server at all.
+    let before = world.server.requests().len();
+    world.tree(&world.resolve(&commit).map_err(words)?)?;
+    same(world.server.requests().len(), before)
 }
 
 fn said() -> Outcome {

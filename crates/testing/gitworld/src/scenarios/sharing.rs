@@ -175,6 +175,15 @@ fn leftovers() -> Outcome {
     same(unfinished(&world.cache())?, Vec::new())
 }
 
+// How many commits count as complete.
+fn kept(world: &World) -> Outcome<usize> {
+    let Ok(store) = store_of(world) else {
+        return Ok(0);
+    };
+    let markers = std::fs::read_dir(store.join("kept")).map_err(|e| e.to_string())?;
+    Ok(markers.count())
+}
+
 // The same program as another process, killed while a pack is on its way.
 fn killed() -> Outcome {
     let world = World::new()?;
@@ -192,15 +201,33 @@ fn killed() -> Outcome {
     world.repo.commit("noise")?;
     world.repo.push()?;
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
-    for delay in [15, 30, 45, 60, 90] {
+    for round in 0..5 {
+        let before = world.server.count("fetch");
         let mut child = std::process::Command::new(&program)
             .env("GITWORLD_FETCH", world.url())
             .env("GITWORLD_CACHE", world.cache())
             .spawn()
             .map_err(|e| e.to_string())?;
-        std::thread::sleep(Duration::from_millis(delay));
-        let _ = child.kill();
-        let _ = child.wait();
+        // As soon as it asks for the pack, and a little later each time: it never comes to an end.
+        while world.server.count("fetch") == before {
+            if let Ok(Some(status)) = child.try_wait() {
+                return Err(format!(
+                    "the process ended before it could be killed: {status}"
+                ));
+            }
+            std::thread::yield_now();
+        }
+        for _ in 0..round * 2000 {
+            std::thread::yield_now();
+        }
+        child.kill().map_err(|e| e.to_string())?;
+        child.wait().map_err(|e| e.to_string())?;
+        if world.server.count("fetch") == before {
+            return Err("nothing was asked for".into());
+        }
+        if kept(&world)? > 0 {
+            break;
+        }
     }
     let revision = world.resolve("main").map_err(words)?;
     let tree = world.tree(&revision)?;
@@ -247,6 +274,19 @@ fn damaged() -> Outcome {
     same(super::content(tree, "README.md"), "hello\n".to_owned())
 }
 
+// Makes a store look as if it had been used some minutes ago.
+fn age(cache: &Path, name: &str, minutes: u64) -> Outcome {
+    let words = |e: std::io::Error| e.to_string();
+    for store in std::fs::read_dir(cache).map_err(words)?.flatten() {
+        if store.file_name().to_string_lossy().starts_with(name) {
+            let used = std::fs::File::create(store.path().join("used")).map_err(words)?;
+            let when = std::time::SystemTime::now() - Duration::from_secs(60 * minutes);
+            used.set_modified(when).map_err(words)?;
+        }
+    }
+    Ok(())
+}
+
 fn evicted() -> Outcome {
     let limits = Limits {
         cache_bytes_max: 20_000,
@@ -274,8 +314,9 @@ fn evicted() -> Outcome {
             .resolve(&Source::new(url.clone(), "main"), &none(), Freshness::Now)
             .map_err(words)?;
         git.tree(&revision, &none()).map_err(words)?;
+        drop(git);
         urls.push((url, revision));
-        std::thread::sleep(Duration::from_millis(20));
+        age(&world.cache(), &format!("r{number}"), 4 - number)?;
     }
     let stores = std::fs::read_dir(world.cache()).map_err(|e| e.to_string())?;
     let mut names: Vec<String> = stores

@@ -2,7 +2,7 @@
 
 use super::{Scenario, World, fails, same, settings, words};
 use git::{Credential, Credentials, GitError, Options, RepositorySettings};
-use gitworld::{Auth, HttpServer, Outcome, ServerOptions};
+use gitworld::{Auth, Outcome, ServerOptions};
 
 pub(crate) const ALL: &[(&str, Scenario)] = &[
     (
@@ -31,24 +31,9 @@ fn rotated() -> Outcome {
         ..settings(&url)
     });
     world.read(&url, &book).map_err(words)?;
-    let port = world.server.port();
-    let World {
-        folder,
-        server,
-        git,
-        ..
-    } = world;
-    drop(server);
-    // The same address, another token.
-    let changed = ServerOptions {
-        auth: Auth::Bearer("new".into()),
-        ..ServerOptions::default()
-    };
-    let Ok(_server) = HttpServer::start_at(port, folder.path(), changed) else {
-        return Err("the port was taken by somebody else".into());
-    };
+    world.server.want(Auth::Bearer("new".into()));
     let source = git::Source::new(url, "main");
-    let refused = git.resolve(&source, &book, git::Freshness::Now);
+    let refused = world.git.resolve(&source, &book, git::Freshness::Now);
     match &refused {
         Err(GitError::Auth {
             last_worked: Some(_),
