@@ -101,6 +101,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "embedded",
             "render",
             "plugin",
+            "gotemplate",
             "helm",
             "kustomize",
             "files",
