@@ -9,6 +9,7 @@
 
 mod client;
 mod error;
+mod kustomize;
 mod load;
 mod memory;
 mod report;
@@ -60,6 +61,11 @@ enum Command {
         /// Processes of the server, as `12,34`
         #[arg(long, value_delimiter = ',', required = true)]
         pids: Vec<u32>,
+    },
+    /// Build overlays with the real kustomize, with our program and with our library
+    Kustomize {
+        #[command(flatten)]
+        kustomize: kustomize::KustomizeArgs,
     },
     /// Run the same against two servers and print both with the ratio
     Compare {
@@ -172,6 +178,7 @@ async fn run(cli: Cli) -> Result<Table, BenchError> {
 
 async fn perform(command: Command) -> Result<Table, BenchError> {
     match command {
+        Command::Kustomize { kustomize } => kustomize::run(&kustomize),
         Command::Load { server, load } => {
             let rows = load::run(&server.target()?, &load).await?;
             Ok(Table::single(rows))

@@ -2,6 +2,7 @@
 
 mod down;
 mod env;
+mod kustomize;
 pub(crate) mod outside;
 pub(crate) mod plane;
 pub(crate) mod sessions;

@@ -23,7 +23,7 @@ pub(crate) fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>
             }
         })
         .collect();
-    found.sort();
+    found.sort_unstable();
     found.dedup();
     found.truncate(NEAREST_MAX);
     found.into_iter().map(|(_, name)| name.to_owned()).collect()

@@ -88,16 +88,15 @@ impl Refs {
     }
 
     fn picked_head(&self) -> Picked {
-        match self.head {
-            Some(oid) => Picked::Commit(oid, self.head_branch.clone().or(Some("HEAD".into()))),
-            None => {
-                let branch = self.head_branch.as_deref().unwrap_or("HEAD");
-                let branches = self.branches().map(str::to_owned).collect();
-                Picked::Nothing(
-                    branches,
-                    format!(": the default branch `{branch}` has no commit"),
-                )
-            }
+        if let Some(oid) = self.head {
+            Picked::Commit(oid, self.head_branch.clone().or(Some("HEAD".into())))
+        } else {
+            let branch = self.head_branch.as_deref().unwrap_or("HEAD");
+            let branches = self.branches().map(str::to_owned).collect();
+            Picked::Nothing(
+                branches,
+                format!(": the default branch `{branch}` has no commit"),
+            )
         }
     }
 

@@ -97,6 +97,8 @@ pub(crate) struct Listing {
     moved_to: Option<String>,
 }
 
+// Address as written, credential, and the names asked for.
+type FlightKey = (String, String, String);
 type Listed = Result<Arc<Listing>, GitError>;
 
 /// One repository and what is going on with it.
@@ -104,8 +106,7 @@ type Listed = Result<Arc<Listing>, GitError>;
 pub(crate) struct Repository {
     directory: PathBuf,
     store: Mutex<Option<Arc<Store>>>,
-    // By address as written, credential and names asked for.
-    flights: Mutex<BTreeMap<(String, String, String), Arc<Flight<Listed>>>>,
+    flights: Mutex<BTreeMap<FlightKey, Arc<Flight<Listed>>>>,
     wanted: Mutex<BTreeSet<Oid>>,
     // Held by the one who fetches.
     writing: Mutex<()>,
@@ -214,9 +215,10 @@ impl Repositories {
         if !plausible || url.scheme == Scheme::File {
             return Ok(None);
         }
-        let full = match wanted.starts_with("refs/") {
-            true => wanted.to_owned(),
-            false => format!("refs/{wanted}"),
+        let full = if wanted.starts_with("refs/") {
+            wanted.to_owned()
+        } else {
+            format!("refs/{wanted}")
         };
         let listing = self.listing(url, access, &[&full], freshness, None)?;
         let found = listing.refs.names.get(&full).copied();
@@ -230,8 +232,18 @@ impl Repositories {
         credentials: &Credentials,
     ) -> Result<GitTree, GitError> {
         let access = credentials.access(&revision.url);
-        let store = self.ensure(&revision.url, &access, revision.commit)?;
-        GitTree::open(&revision.url, revision.commit, store, self.options.limits)
+        let open = || {
+            let store = self.ensure(&revision.url, &access, revision.commit)?;
+            GitTree::open(&revision.url, revision.commit, store, self.options.limits)
+        };
+        match open() {
+            // Made anew, once; what belongs to others is left alone.
+            Err(GitError::Corrupted { .. }) if revision.url.scheme != Scheme::File => {
+                self.forget(&revision.url);
+                open()
+            }
+            answer => answer,
+        }
     }
 
     /// The store of a repository with a commit in it.
@@ -242,7 +254,7 @@ impl Repositories {
         commit: Oid,
     ) -> Result<Arc<Store>, GitError> {
         let repository = self.repository(url);
-        let store = self.store(url, &repository)?;
+        let store = Self::store(url, &repository)?;
         if store.keeps(commit) {
             // Somebody else fetched it: whoever asks must be known to the host too.
             self.must_be_known(&repository, url, access)?;
@@ -301,7 +313,21 @@ impl Repositories {
         commits: &[Oid],
     ) -> Result<(), GitError> {
         let mut session = Session::open(self.operation(url, access))?;
-        self.fetch_with(&mut session, url, store, commits)
+        let fetched = self.fetch_with(&mut session, url, store, commits, Some(1));
+        let (Err(GitError::NoSuchRevision { .. }), true) = (&fetched, session.is_old()) else {
+            return fetched;
+        };
+        // An old server gives only what its names lead to: then all of that, and look again.
+        let mut session = Session::open(self.operation(url, access))?;
+        let tips = tips(&session.refs(&USUAL)?);
+        self.fetch_with(&mut session, url, store, &tips, None)?;
+        for oid in commits {
+            if !store.objects.has(*oid) {
+                return Err(absent(url, *oid));
+            }
+            Self::settle(url, store, *oid)?;
+        }
+        Ok(())
     }
 
     fn fetch_with(
@@ -310,13 +336,14 @@ impl Repositories {
         url: &RepoUrl,
         store: &Store,
         commits: &[Oid],
+        depth: Option<u32>,
     ) -> Result<(), GitError> {
         let _lock = store.lock()?;
         // Another process may have been faster.
         let missing: Vec<Oid> = commits
             .iter()
             .copied()
-            .filter(|oid| !store.keeps(*oid))
+            .filter(|oid| depth.is_none() || !store.keeps(*oid))
             .collect();
         if missing.is_empty() {
             return Ok(());
@@ -325,7 +352,7 @@ impl Repositories {
         let wanted = Wanted {
             wants: missing.clone(),
             haves: store.haves(),
-            depth: Some(1),
+            depth,
             without_files: false,
         };
         let into = Destination {
@@ -337,12 +364,18 @@ impl Repositories {
             .fetch(&wanted, into)
             .map_err(|error| refused_commit(error, url, &missing))?;
         for oid in missing {
-            self.settle(url, store, oid)?;
+            Self::settle(url, store, oid)?;
         }
+        store.touch();
+        store::evict(
+            &self.root,
+            self.options.limits.cache_bytes_max,
+            &store.directory,
+        );
         Ok(())
     }
 
-    fn settle(&self, url: &RepoUrl, store: &Store, oid: Oid) -> Result<(), GitError> {
+    fn settle(url: &RepoUrl, store: &Store, oid: Oid) -> Result<(), GitError> {
         let (commit, _) = store
             .objects
             .commit(oid)
@@ -369,7 +402,7 @@ impl Repositories {
     ) -> Listed {
         let repository = self.repository(url);
         if url.scheme == Scheme::File {
-            return self.local_listing(url, &repository);
+            return Self::local_listing(url, &repository);
         }
         let fingerprint = access.fingerprint();
         let key = (url.to_string(), fingerprint.clone(), prefixes.join(" "));
@@ -377,11 +410,11 @@ impl Repositories {
         let lasts = |answer: &Listed, age: Duration| answer.is_ok() || age <= FAILURE_LASTS;
         flight.share(freshness, lasts, || {
             let answer = self.ask(url, access, prefixes, &repository, then);
-            self.remember(&repository, &fingerprint, answer)
+            Self::remember(&repository, &fingerprint, answer)
         })
     }
 
-    fn remember(&self, repository: &Repository, fingerprint: &str, answer: Listed) -> Listed {
+    fn remember(repository: &Repository, fingerprint: &str, answer: Listed) -> Listed {
         let mut worked = lock(&repository.worked);
         match answer {
             Ok(listing) => {
@@ -434,17 +467,17 @@ impl Repositories {
         repository: &Repository,
         commit: Oid,
     ) -> Result<(), GitError> {
-        let store = self.store(url, repository)?;
+        let store = Self::store(url, repository)?;
         if store.keeps(commit) {
             return Ok(());
         }
         let _writing = lock(&repository.writing);
-        self.fetch_with(session, url, &store, &[commit])
+        self.fetch_with(session, url, &store, &[commit], Some(1))
     }
 
-    fn local_listing(&self, url: &RepoUrl, repository: &Repository) -> Listed {
+    fn local_listing(url: &RepoUrl, repository: &Repository) -> Listed {
         let place = local::find(url.as_str(), Path::new(&url.path))?;
-        let store = self.store(url, repository)?;
+        let store = Self::store(url, repository)?;
         let refs = local::refs(url.as_str(), &place, &store.objects)?;
         Ok(Arc::new(Listing {
             refs,
@@ -460,7 +493,7 @@ impl Repositories {
         refs: &Refs,
         digits: &str,
     ) -> Result<Oid, GitError> {
-        let store = self.store(url, &self.repository(url))?;
+        let store = Self::store(url, &self.repository(url))?;
         let unknown = |why: String| GitError::NoSuchRevision {
             url: url.to_string(),
             wanted: digits.to_owned(),
@@ -551,21 +584,20 @@ impl Repositories {
         }))
     }
 
-    pub(crate) fn store(
-        &self,
-        url: &RepoUrl,
-        repository: &Repository,
-    ) -> Result<Arc<Store>, GitError> {
+    pub(crate) fn store(url: &RepoUrl, repository: &Repository) -> Result<Arc<Store>, GitError> {
         let mut open = lock(&repository.store);
         if let Some(store) = &*open {
-            let readers = Arc::strong_count(store) > 1;
-            if store.foreign || readers || (store.directory.is_dir() && !store.is_worn()) {
+            let readers = Arc::strong_count(store) > 1 && !store.damaged.load(Ordering::Relaxed);
+            let fine = store.directory.is_dir()
+                && !store.is_worn()
+                && !store.damaged.load(Ordering::Relaxed);
+            if store.foreign || readers || fine {
                 return Ok(Arc::clone(store));
             }
-            // Evicted by another process, or worn: it is made anew.
+            // Evicted by another process, worn or damaged: it is made anew.
             let directory = store.directory.clone();
             *open = None;
-            store::remove(&directory);
+            store::discard(&directory);
         }
         let store = Arc::new(match url.scheme {
             Scheme::File => {

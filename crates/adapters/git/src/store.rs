@@ -9,6 +9,7 @@ use crate::{GitError, Oid};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 /// How many commits we tell a server that we have.
@@ -23,6 +24,8 @@ pub(crate) struct Store {
     pub(crate) objects: Objects,
     /// Whether it belongs to somebody else and is only read.
     pub(crate) foreign: bool,
+    /// Whether something in it could not be read.
+    pub(crate) damaged: AtomicBool,
     // Shared by all who read; who removes the store needs it alone.
     _in_use: Option<File>,
 }
@@ -52,6 +55,7 @@ impl Store {
             directory: directory.to_owned(),
             objects: Objects::open(&directory.join("objects"))?,
             foreign: false,
+            damaged: AtomicBool::new(false),
             _in_use: Some(in_use),
         })
     }
@@ -62,6 +66,7 @@ impl Store {
             directory: common.to_owned(),
             objects: Objects::open(&common.join("objects"))?,
             foreign: true,
+            damaged: AtomicBool::new(false),
             _in_use: None,
         })
     }

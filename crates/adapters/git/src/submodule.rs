@@ -130,7 +130,7 @@ fn find_pointers(
         let at = join(path, &item.name);
         match item.kind {
             ItemKind::Directory if depth > 0 => {
-                find_pointers(tree, item.oid, &at, depth - 1, found)?
+                find_pointers(tree, item.oid, &at, depth - 1, found)?;
             }
             ItemKind::File => {
                 let small = objects.header(item.oid).map_err(broken)?;

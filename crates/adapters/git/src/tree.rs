@@ -8,6 +8,7 @@ use crate::{GitError, Limits, Oid};
 use model::tree::{Entry, EntryKind, Node};
 use model::{Tree, TreeError};
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The files of one commit.
@@ -120,19 +121,18 @@ impl GitTree {
         if self.mounts.is_empty() {
             return None;
         }
-        let ends = path
+        let mut ends = path
             .match_indices('/')
             .map(|(at, _)| at)
             .chain([path.len()]);
-        ends.filter_map(|end| {
+        ends.find_map(|end| {
             let mount = self.mounts.get(&path[..end])?;
             Some((mount.as_ref(), path[end..].trim_start_matches('/')))
         })
-        .next()
     }
 
     fn file(&self, path: &str, oid: Oid) -> Result<Node, TreeError> {
-        let unreadable = |error: ObjectError| unreadable(path, &error);
+        let unreadable = |error: ObjectError| self.unreadable(path, &error);
         let (_, size) = self
             .store
             .objects
@@ -179,7 +179,7 @@ impl Tree for GitTree {
             return mount.node(rest);
         }
         let found = self.store.objects.at(self.root, path);
-        let Some((kind, oid)) = found.map_err(|e| unreadable(path, &e))? else {
+        let Some((kind, oid)) = found.map_err(|e| self.unreadable(path, &e))? else {
             return Ok(None);
         };
         Ok(Some(match kind {
@@ -188,7 +188,7 @@ impl Tree for GitTree {
                     .store
                     .objects
                     .directory(oid)
-                    .map_err(|e| unreadable(path, &e))?;
+                    .map_err(|e| self.unreadable(path, &e))?;
                 Node::Directory(
                     directory
                         .0
@@ -203,7 +203,7 @@ impl Tree for GitTree {
                     .store
                     .objects
                     .file(oid)
-                    .map_err(|e| unreadable(path, &e))?;
+                    .map_err(|e| self.unreadable(path, &e))?;
                 Node::Link(String::from_utf8_lossy(&target).into_owned())
             }
             ItemKind::Submodule => Node::Submodule(oid.to_string()),
@@ -212,6 +212,15 @@ impl Tree for GitTree {
 }
 
 impl GitTree {
+    // The store is noted as damaged, and made anew for the next who opens it.
+    fn unreadable(&self, path: &str, error: &ObjectError) -> TreeError {
+        self.store.damaged.store(true, Ordering::Relaxed);
+        TreeError::Unreadable {
+            path: path.into(),
+            why: error.to_string(),
+        }
+    }
+
     fn entry(&self, directory: &str, item: &crate::objects::Item) -> Entry {
         let kind = match item.kind {
             ItemKind::File => EntryKind::File,
@@ -241,12 +250,5 @@ pub(crate) fn damaged(url: &RepoUrl, error: &ObjectError) -> GitError {
     GitError::Corrupted {
         url: url.to_string(),
         says: error.to_string(),
-    }
-}
-
-fn unreadable(path: &str, error: &ObjectError) -> TreeError {
-    TreeError::Unreadable {
-        path: path.into(),
-        why: error.to_string(),
     }
 }

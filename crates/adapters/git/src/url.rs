@@ -102,11 +102,11 @@ impl RepoUrl {
             return Self::file(text);
         };
         let mut url = Self::authority(Scheme::Ssh, text, &text[..colon])?;
-        url.path = text[colon + 1..].to_owned();
+        text[colon + 1..].clone_into(&mut url.path);
         if url.path.is_empty() {
             return Err(bad(text, "it names a host but no repository"));
         }
-        url.shown = text.to_owned();
+        text.clone_into(&mut url.shown);
         Ok(url)
     }
 

@@ -61,7 +61,7 @@ impl Answer {
     pub(crate) fn body(&self) -> &[u8] {
         match &self.reply {
             Reply::Full(response) => &response.body,
-            Reply::List(_) | Reply::Watch(_) => &[],
+            Reply::List(_) | Reply::Watch(_) | Reply::Log(_) => &[],
         }
     }
 

@@ -7,6 +7,7 @@
 //! live object ── health ──▶ Health
 //! manifest ── hook ──▶ Role (plain, hook in phases, skipped, dropped)
 //! pairs of desired and live ── plan ──▶ Plan: tasks in the order of their slots
+//! Operation + Event + now ── sync::step ──▶ Operation + Actions
 //! ```
 
 #![deny(clippy::wildcard_enum_match_arm)]
@@ -15,6 +16,7 @@ pub mod annotation;
 pub mod health;
 pub mod hook;
 pub mod plan;
+pub mod sync;
 pub mod track;
 
 pub use health::{Health, HealthStatus};

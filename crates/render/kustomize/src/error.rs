@@ -3,6 +3,7 @@
 use model::finding::{Evidence, Fix, Moment, Place, Remedy};
 use model::{Finding, TreeError};
 use std::fmt;
+use std::sync::Arc;
 
 /// Where in which file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub struct Spot {
     /// Column from 1; 0 when only the line is known.
     pub column: usize,
     /// The text of the file, for an excerpt.
-    pub text: String,
+    pub text: Arc<str>,
 }
 
 impl Spot {

@@ -200,6 +200,16 @@ impl Build {
     }
 }
 
+/// The text of one object, as the output prints it.
+pub fn to_yaml(object: &Value) -> String {
+    yaml::to_string(object)
+}
+
+/// Whether a kind is known to have no namespace.
+pub fn is_cluster_scoped(api_version: &str, kind: &str) -> bool {
+    schema::Schemas::new().is_cluster_scoped(api_version, kind)
+}
+
 /// Builds the kustomization in a directory of a tree.
 pub fn build(
     tree: &SourceTree,

@@ -1,6 +1,6 @@
 //! Text to nodes: documents are split, aliases and merge keys resolved, lists taken apart.
 
-use crate::fault::{Fault, Outcome};
+use crate::fault::Fault;
 use crate::node::{Arena, DEPTH_MAX, Kind, Node, NodeId, Style, Tag};
 use crate::scalar::{self, Scalar};
 use crate::write;
@@ -119,7 +119,8 @@ pub(crate) fn text_of(bytes: &[u8]) -> Result<&str, Malformed> {
     Ok(text)
 }
 
-fn is_forbidden(c: char) -> bool {
+/// Whether the reader of YAML takes a character for no text.
+pub(crate) fn is_forbidden(c: char) -> bool {
     let allowed = matches!(c, '\t' | '\n' | '\r' | '\u{85}' | '\u{feff}')
         || ('\u{20}'..='\u{7e}').contains(&c)
         || ('\u{a0}'..='\u{d7ff}').contains(&c)
@@ -173,7 +174,8 @@ fn drop_bad(arena: &Arena, documents: Vec<Document>) -> Result<Vec<Document>, Un
     Ok(kept)
 }
 
-fn check_meta(arena: &Arena, root: NodeId) -> Result<(), String> {
+/// Refuses what does not say what it is.
+pub(crate) fn check_meta(arena: &Arena, root: NodeId) -> Result<(), String> {
     let text = |id: NodeId, name: &str| {
         let field = arena.filled(id, name);
         field.map(|field| arena.value(field).to_owned())
@@ -462,6 +464,9 @@ impl<'a> Reader<'a> {
         span: Span,
     ) -> Result<Node, Malformed> {
         let text = self.without_false_end(text, style, span);
+        // Our scanner gives a value that is not there a tilde.
+        let missing = style == ScalarStyle::Plain && text == "~" && !self.is_written(span);
+        let text = if missing { "" } else { text };
         let style = match style {
             ScalarStyle::Plain => Style::Plain,
             ScalarStyle::SingleQuoted => Style::Single,
@@ -491,6 +496,10 @@ impl<'a> Reader<'a> {
             source: self.source,
             line: self.line(span) as u32,
         })
+    }
+
+    fn is_written(&self, span: Span) -> bool {
+        span.slice(self.text).is_some_and(|raw| raw.contains('~'))
     }
 
     // Our scanner ends a block scalar with a line break even where the text ends without one.

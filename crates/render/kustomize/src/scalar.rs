@@ -306,6 +306,15 @@ fn old_word(text: &str) -> bool {
 pub(crate) fn meaning(node: &Node) -> Outcome<Value> {
     debug_assert_eq!(node.kind, Kind::Scalar);
     let written = node.style != Style::Plain;
+    if node.style == Style::Folded && fits_block(&node.value) {
+        let text = refolded(&node.value);
+        let again = Node {
+            value: text.into(),
+            style: Style::Double,
+            ..node.clone()
+        };
+        return meaning(&again);
+    }
     if node.tag == Tag::Str && !node.tagged {
         return Ok(Value::String(node.value.to_string()));
     }
@@ -325,6 +334,70 @@ pub(crate) fn meaning(node: &Node) -> Outcome<Value> {
         }
     }
     explicit(node)
+}
+
+// Whether the real program prints a text as a block.
+fn fits_block(text: &str) -> bool {
+    !text.ends_with(' ') && !text.contains(" \n") && !text.chars().any(crate::read::is_forbidden)
+}
+
+// A folded text, printed and read again. The real printer looks at the start of the text, where it
+// should look at the line, to find out whether a break needs another one.
+fn refolded(text: &str) -> String {
+    let begins_blank = text.trim_start_matches('\n').starts_with([' ', '\t'])
+        || text.trim_matches('\n').is_empty();
+    let mut printed = String::with_capacity(text.len() + 8);
+    let (mut after_break, mut leading) = (true, true);
+    for c in text.chars() {
+        if c == '\n' {
+            if !after_break && !leading && !begins_blank {
+                printed.push('\n');
+            }
+            printed.push('\n');
+            after_break = true;
+        } else {
+            if after_break {
+                leading = matches!(c, ' ' | '\t');
+            }
+            printed.push(c);
+            after_break = false;
+        }
+    }
+    folded(&printed, text)
+}
+
+// Reads the lines of a folded block; the end is kept as the text says.
+fn folded(printed: &str, text: &str) -> String {
+    let body = printed.trim_end_matches('\n');
+    let mut out = String::new();
+    let (mut leading_break, mut breaks, mut leading_blank) = (false, 0, false);
+    for line in body.split('\n') {
+        if line.is_empty() {
+            breaks += 1;
+            continue;
+        }
+        let blank = line.starts_with([' ', '\t']);
+        if leading_break && !leading_blank && !blank {
+            if breaks == 0 {
+                out.push(' ');
+            }
+        } else if leading_break {
+            out.push('\n');
+        }
+        out.push_str(&"\n".repeat(breaks));
+        breaks = 0;
+        leading_blank = blank;
+        out.push_str(line);
+        leading_break = true;
+    }
+    let end = printed.len() - body.len();
+    let kept = text.len() - text.trim_end_matches('\n').len();
+    match kept {
+        0 => {}
+        1 if !body.is_empty() => out.push('\n'),
+        _ => out.push_str(&"\n".repeat(end)),
+    }
+    out
 }
 
 // A scalar that is printed with its tag.
@@ -428,5 +501,13 @@ mod tests {
             ..Node::scalar("3")
         };
         assert_eq!(meaning(&node).expect("it is a string").to_string(), "\"3\"");
+    }
+
+    #[test]
+    fn folded_texts_get_breaks_as_the_real_printer_makes_them() {
+        assert_eq!(refolded("one two\n"), "one two\n");
+        assert_eq!(refolded("one\ntwo\n"), "one\ntwo\n");
+        assert_eq!(refolded("a\n  b\nc\n"), "a\n\n  b\nc\n");
+        assert_eq!(refolded("a"), "a");
     }
 }

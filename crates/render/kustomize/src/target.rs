@@ -26,7 +26,7 @@ pub(crate) struct Target {
     /// The name of its file, for people and without the directory.
     pub(crate) file: String,
     pub(crate) file_name: String,
-    text: Rc<str>,
+    text: Arc<str>,
     // The file once more, with lines.
     nodes: Option<NodeId>,
     /// Where its resources come from, when the output is to say so.
@@ -56,12 +56,12 @@ impl Target {
             format!("{}/{file_name}", loader.root)
         };
         let file = loader.shown(&path);
-        let text: Rc<str> = String::from_utf8_lossy(&bytes).into();
+        let text: Arc<str> = String::from_utf8_lossy(&bytes).into();
         let spot = |line, column| Spot {
             file: file.clone(),
             line,
             column,
-            text: text.to_string(),
+            text: Arc::clone(&text),
         };
         let value = read::settings(&bytes).map_err(|fault| KustomizeError::Yaml {
             at: spot(fault.line, fault.column),
@@ -124,7 +124,7 @@ impl Target {
             file: self.file.clone(),
             line,
             column: 0,
-            text: self.text.to_string(),
+            text: Arc::clone(&self.text),
         }
     }
 
@@ -146,7 +146,7 @@ impl Target {
                 file: self.file.clone(),
                 line: 0,
                 column: 0,
-                text: self.text.to_string(),
+                text: Arc::clone(&self.text),
             },
         }
     }
@@ -477,11 +477,11 @@ impl Target {
     fn run_validators(&mut self, work: &mut Work<'_>, all: &mut Accumulated) -> Result {
         let validators = self.kustomization.validators.clone();
         for at in self.plugin_configs(work, &validators, "validators")? {
-            let before: Vec<_> = all.list.iter().map(|at| work.value(*at)).collect();
+            let before: Vec<_> = all.list.iter().map(|at| fingerprint(work, *at)).collect();
             let step = plugin::transformer(work, self, at)?;
             let author = step.author.clone();
             step.run(work, all)?;
-            let after: Vec<_> = all.list.iter().map(|at| work.value(*at)).collect();
+            let after: Vec<_> = all.list.iter().map(|at| fingerprint(work, *at)).collect();
             if before != after {
                 let fault = Fault::text("validator shouldn't modify the resource map");
                 return Err(author.blame(fault));
@@ -498,6 +498,21 @@ impl Target {
         }
         Ok(())
     }
+}
+
+// Everything in a resource that a validator might change: a field that is set to what it was counts.
+fn fingerprint(
+    work: &Work<'_>,
+    at: usize,
+) -> Vec<(crate::node::Tag, crate::node::Style, Box<str>, u32)> {
+    let mut found = Vec::new();
+    let mut pending: Vec<NodeId> = work.root(at).into_iter().collect();
+    while let Some(id) = pending.pop() {
+        let node = work.arena.get(id);
+        found.push((node.tag.clone(), node.style, node.value.clone(), node.line));
+        pending.extend(&node.content);
+    }
+    found
 }
 
 // The kustomization file of a directory: one of the names, and only one.
@@ -555,7 +570,7 @@ pub(crate) fn unreadable(fault: read::Unreadable, file: &str, bytes: &[u8]) -> K
         file: file.to_owned(),
         line,
         column,
-        text: String::from_utf8_lossy(bytes).into_owned(),
+        text: String::from_utf8_lossy(bytes).into(),
     };
     match fault {
         read::Unreadable::Malformed(fault) => KustomizeError::Yaml {
@@ -595,7 +610,7 @@ pub(crate) fn settings(bytes: &[u8], file: &str) -> Result<model::Value> {
             file: file.to_owned(),
             line: fault.line,
             column: fault.column,
-            text: String::from_utf8_lossy(bytes).into_owned(),
+            text: String::from_utf8_lossy(bytes).into(),
         },
         message: fault.message,
     })

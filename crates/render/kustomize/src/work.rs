@@ -196,6 +196,16 @@ fn options_edits(work: &mut Work<'_>, target: &mut Target) -> Result {
 
 // Resources that are only there for the build.
 fn drop_local(work: &mut Work<'_>, list: &mut List) -> Result {
+    for &at in &*list {
+        if let Some(root) = work.root(at).filter(|_| !work.is_gone(at)) {
+            crate::read::check_meta(&work.arena, root).map_err(|message| {
+                KustomizeError::NotAnObject {
+                    at: work.spot(at),
+                    message,
+                }
+            })?;
+        }
+    }
     list.retain(|&at| {
         let local = work.root(at).is_some_and(|root| {
             let mark = resource::annotation(&work.arena, root, resource::LOCAL);
@@ -221,8 +231,13 @@ fn finish(
             at: work.spot(at),
         };
         clean(work, root, kustomization).map_err(|fault| author.blame(fault))?;
-        let object =
+        let mut object =
             write::to_value(&work.arena, root, true).map_err(|fault| author.blame(fault))?;
+        if has_control(&object) {
+            let fault = Fault::text("yaml: control characters are not allowed");
+            return Err(author.blame(fault));
+        }
+        unbreak(&mut object);
         let origin = origin(work, at, root);
         manifests.push(Manifest { object, origin });
     }
@@ -230,6 +245,52 @@ fn finish(
         manifests,
         warnings: std::mem::take(&mut work.warnings),
     })
+}
+
+// Characters that the output could not be read with.
+fn has_control(value: &model::Value) -> bool {
+    let bad = |text: &str| {
+        text.bytes().any(|b| b == 0x7f || b == 0xc2 || b == 0xef)
+            && text
+                .chars()
+                .any(|c| c >= '\u{7f}' && crate::read::is_forbidden(c))
+    };
+    match value {
+        model::Value::String(text) => bad(text),
+        model::Value::Array(list) => list.iter().any(has_control),
+        model::Value::Object(map) => map
+            .iter()
+            .any(|(key, value)| bad(key) || has_control(value)),
+        _ => false,
+    }
+}
+
+// On its way out the object is JSON that is read as YAML: there a next-line character is a break,
+// which is folded into a space.
+fn unbreak(value: &mut model::Value) {
+    match value {
+        model::Value::String(text) if text.contains('\u{85}') => *text = without_next_line(text),
+        model::Value::Array(list) => list.iter_mut().for_each(unbreak),
+        model::Value::Object(map) => map.values_mut().for_each(unbreak),
+        _ => {}
+    }
+}
+
+fn without_next_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\u{85}') {
+        out.push_str(rest[..at].trim_end_matches(' '));
+        let tail = rest[at..].trim_start_matches(['\u{85}', ' ']);
+        let run = &rest[at..rest.len() - tail.len()];
+        match run.matches('\u{85}').count() {
+            1 => out.push(' '),
+            more => out.push_str(&"\n".repeat(more - 1)),
+        }
+        rest = tail;
+    }
+    out.push_str(rest);
+    out
 }
 
 fn clean(

@@ -22,6 +22,9 @@ pub(crate) enum CliError {
     /// What Helm would say.
     #[error("{0}")]
     Helm(String),
+    /// Why a kustomization was not built.
+    #[error("{0}")]
+    Kustomize(String),
     /// Everything was said already.
     #[error("failed")]
     Silent,
@@ -63,7 +66,7 @@ impl CliError {
             return;
         }
         match self {
-            Self::Helm(message) => return eprintln!("Error: {message}"),
+            Self::Helm(message) | Self::Kustomize(message) => return eprintln!("Error: {message}"),
             Self::Silent => return,
             _ => eprintln!("error: {self}"),
         }

@@ -71,6 +71,9 @@ enum Command {
     /// What Helm does, without Helm
     #[command(subcommand)]
     Helm(commands::helm::Helm),
+    /// What Kustomize does, without Kustomize
+    #[command(subcommand)]
+    Kustomize(commands::kustomize::Kustomize),
     /// Print a completion script for a shell
     ///
     /// For bash: `source <(tiphys completion bash)`.
@@ -100,6 +103,7 @@ fn run(cli: Cli) -> Result<(), CliError> {
         Command::Sandbox(command) => commands::sandbox::run(command, cli.output),
         Command::Render(args) => commands::render::run(&args, cli.output),
         Command::Helm(command) => commands::helm::run(command),
+        Command::Kustomize(command) => commands::kustomize::run(command),
         Command::Completion { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "tiphys", &mut std::io::stdout());
             Ok(())

@@ -34,20 +34,20 @@ impl Heard {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn line(&self, kind: &str, line: &[u8]) {
-        let Ok(mut event) = serde_json::from_slice::<Value>(line) else {
-            return;
-        };
+    // Takes in one line of a watch; gives the version it speaks of.
+    fn line(&self, kind: &str, line: &[u8]) -> Option<String> {
+        let mut event = serde_json::from_slice::<Value>(line).ok()?;
         let change = match event["type"].as_str() {
             Some("ADDED") => Change::Added,
             Some("MODIFIED") => Change::Modified,
             Some("DELETED") => Change::Deleted,
-            _ => return,
+            _ => return None,
         };
         let mut body = event["object"].take();
         body["kind"] = kind.into();
         let text = |key: &str| body["metadata"][key].as_str().unwrap_or("").to_owned();
         let (name, mut namespace) = (text("name"), text("namespace"));
+        let version = text("resourceVersion");
         if kind == "Event" {
             namespace = involved(&body, namespace);
         }
@@ -66,6 +66,7 @@ impl Heard {
                 body,
             });
         }
+        Some(version)
     }
 }
 
@@ -94,13 +95,25 @@ impl Hub {
     fn watch(&self, kind: Kind) {
         let (client, heard) = (Arc::clone(&self.client), Arc::clone(&self.heard));
         std::thread::spawn(move || {
-            let path = format!("{}?watch=true&timeoutSeconds=3600", kind.everywhere());
-            let mut each = |line: &[u8]| {
-                heard.line(&kind.kind, line);
-                true
-            };
-            // A fresh definition is served a moment later.
-            while let Ok(404) = client.follow(&path, WATCH_MAX, &mut each) {
+            let mut version = String::new();
+            loop {
+                let path = format!(
+                    "{}?watch=true&timeoutSeconds=3600&resourceVersion={version}",
+                    kind.everywhere()
+                );
+                let mut each = |line: &[u8]| {
+                    if let Some(at) = heard.line(&kind.kind, line) {
+                        version = at;
+                    }
+                    true
+                };
+                // A server may end a watch at any time; a fresh definition is served a moment
+                // later; a server that is gone does not come back.
+                if client.follow(&path, WATCH_MAX, &mut each).is_err()
+                    && client.get("/readyz").is_err()
+                {
+                    return;
+                }
                 std::thread::sleep(Duration::from_millis(20));
             }
         });

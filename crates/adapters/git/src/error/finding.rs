@@ -155,7 +155,7 @@ impl GitError {
                 }
             }
             Self::TooLarge { url, what, max } => {
-                see(url, format!("{what}: the limit is {max} bytes"))
+                see(url, format!("{what}: the limit is {max} bytes"));
             }
             Self::Cache { path, says } => see(path, says.clone()),
             Self::BadUrl { .. } | Self::Empty { .. } | Self::Unsupported { .. } => {}
@@ -261,8 +261,7 @@ fn passed(stage: Stage) -> &'static str {
         Stage::Dns => "nothing worked yet: the name of the host has no address",
         Stage::Tcp => "dns worked",
         Stage::Proxy => "the proxy was reached",
-        Stage::Tls => "dns and tcp worked",
-        Stage::Ssh => "dns and tcp worked",
+        Stage::Tls | Stage::Ssh => "dns and tcp worked",
         Stage::Http { .. } => "dns, tcp and tls worked",
         Stage::Stream => "the connection stood and broke off",
     }

@@ -45,7 +45,7 @@ pub enum GitError {
         says: String,
     },
     /// There is no such repository, or it is not visible to us.
-    #[error("there is no repository at `{url}`{}: {says}", moved_words(.moved_to))]
+    #[error("there is no repository at `{url}`{}: {says}", moved_words(.moved_to.as_deref()))]
     Gone {
         /// The repository.
         url: String,
@@ -83,7 +83,7 @@ pub enum GitError {
         nearest: Vec<String>,
     },
     /// The revision is fine; nothing stands at the path.
-    #[error("`{path}` does not exist in `{url}` at {commit}{}{}", change_words(.change), nearest_words(.nearest))]
+    #[error("`{path}` does not exist in `{url}` at {commit}{}{}", change_words(.change.as_deref()), nearest_words(.nearest))]
     NoSuchPath {
         /// The repository.
         url: String,
@@ -282,10 +282,8 @@ fn credential_words(credential: &str) -> String {
     }
 }
 
-fn moved_words(moved_to: &Option<String>) -> String {
-    moved_to
-        .as_ref()
-        .map_or(String::new(), |to| format!(" (it is now at `{to}`)"))
+fn moved_words(moved_to: Option<&str>) -> String {
+    moved_to.map_or(String::new(), |to| format!(" (it is now at `{to}`)"))
 }
 
 fn nearest_words(nearest: &[String]) -> String {
@@ -295,7 +293,7 @@ fn nearest_words(nearest: &[String]) -> String {
     }
 }
 
-fn change_words(change: &Option<Box<PathChange>>) -> String {
+fn change_words(change: Option<&PathChange>) -> String {
     let Some(change) = change else {
         return String::new();
     };

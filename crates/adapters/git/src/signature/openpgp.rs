@@ -116,10 +116,10 @@ impl Certificate {
                 }
             }
             KEY_DIRECT if made_by(&self.primary.key, signature, &own) => {
-                self.primary.say(signature)
+                self.primary.say(signature);
             }
             KEY_REVOKED if made_by(&self.primary.key, signature, &own) => {
-                self.primary.revoked = true
+                self.primary.revoked = true;
             }
             SUBKEY_BINDING | SUBKEY_REVOKED => {
                 let Some(subkey) = self.subkeys.last_mut() else {

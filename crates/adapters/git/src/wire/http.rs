@@ -310,7 +310,7 @@ fn is_exempt(no_proxy: &str, host: &str) -> bool {
                 .split_once(':')
                 .map_or(pattern, |(name, _)| name)
                 .to_ascii_lowercase();
-            let tail = pattern.trim_start_matches("*").trim_start_matches('.');
+            let tail = pattern.trim_start_matches('*').trim_start_matches('.');
             pattern == "*"
                 || host == tail
                 || host

@@ -150,6 +150,11 @@ impl Session {
         })
     }
 
+    /// Whether the server may refuse commits that no name leads to.
+    pub(crate) fn is_old(&self) -> bool {
+        self.handshake.server_protocol_version != Protocol::V2
+    }
+
     fn can_be_shallow(&self) -> bool {
         let capabilities = &self.handshake.capabilities;
         match self.handshake.server_protocol_version {
@@ -352,6 +357,10 @@ fn explain(operation: &Operation, error: &gix_error::Error) -> GitError {
     let mut words: Vec<String> = Vec::new();
     for cause in error.iter_errors() {
         let text = cause.to_string();
+        // A refusal where a section of the answer should begin reaches us only as its text.
+        if let Some((_, said)) = text.split_once("\"ERR ") {
+            return operation.gone(said.trim_end_matches('"').trim().to_owned());
+        }
         if !words.iter().any(|w| w.contains(&text)) {
             words.push(text);
         }

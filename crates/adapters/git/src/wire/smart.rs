@@ -33,7 +33,8 @@ pub(crate) struct Pending {
     url: String,
     headers: Vec<String>,
     body: Vec<u8>,
-    answer: Option<Option<(Vec<u8>, Body)>>,
+    sent: bool,
+    answer: Option<(Vec<u8>, Body)>,
 }
 
 /// What is written becomes the body of the request.
@@ -66,7 +67,7 @@ impl Smart {
 
 fn raise(operation: &Operation, error: GitError) -> gix_error::Error {
     use gix_error::ErrorExt;
-    operation.fail(error).raise().into()
+    operation.fail(error).raise()
 }
 
 impl Http for Smart {
@@ -102,6 +103,7 @@ impl Http for Smart {
             url: url.to_owned(),
             headers: plain(headers),
             body: Vec::new(),
+            sent: false,
             answer: None,
         }));
         Ok(PostResponse {
@@ -272,7 +274,7 @@ fn split(url: &str) -> (String, &str) {
 
 impl Pending {
     fn perform(&mut self) -> io::Result<()> {
-        if self.answer.is_some() {
+        if self.sent {
             return Ok(());
         }
         let mut shared = self.shared.borrow_mut();
@@ -280,7 +282,8 @@ impl Pending {
         let checked =
             sent.and_then(|answer| shared.checked(answer, "application/x-git-upload-pack-result"));
         let answer = checked.map_err(|error| shared.operation.fail(error))?;
-        self.answer = Some(Some(answer));
+        self.sent = true;
+        self.answer = Some(answer);
         Ok(())
     }
 }
@@ -302,8 +305,8 @@ impl Head {
             let mut pending = pending.borrow_mut();
             pending.perform()?;
             let head = match &mut pending.answer {
-                Some(Some((head, _))) => std::mem::take(head),
-                Some(None) | None => Vec::new(),
+                Some((head, _)) => std::mem::take(head),
+                None => Vec::new(),
             };
             drop(pending);
             *self = Self::Ready(Cursor::new(head));
@@ -320,7 +323,7 @@ impl Bytes {
         if let Self::Waiting(pending) = self {
             let mut pending = pending.borrow_mut();
             pending.perform()?;
-            let answer = pending.answer.as_mut().and_then(Option::take);
+            let answer = pending.answer.take();
             drop(pending);
             let (_, body) = answer.ok_or(io::ErrorKind::UnexpectedEof)?;
             *self = Self::Ready(body);

@@ -62,7 +62,7 @@ impl Drop for Private {
 /// Starts `git-upload-pack` on the host.
 pub(crate) fn start(operation: &Arc<Operation>) -> Result<(FromRemote, ToRemote), GitError> {
     let files = private(operation)?;
-    let mut child = command(operation, &files.0)?
+    let mut child = command(operation, &files.0)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -152,7 +152,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-fn command(operation: &Operation, files: &Path) -> Result<Command, GitError> {
+fn command(operation: &Operation, files: &Path) -> Command {
     let url = &operation.url;
     let access = &operation.access;
     let patience = operation.timeouts.connect.as_secs().max(1);
@@ -209,14 +209,15 @@ fn command(operation: &Operation, files: &Path) -> Result<Command, GitError> {
     }
     command.arg("--").arg(&url.host);
     command.arg(format!("git-upload-pack {}", quoted(&url.path)));
-    Ok(command)
+    command
 }
 
 // For the shell at the other end. `~user` must stay outside of the quotes.
 fn quoted(path: &str) -> String {
-    let (home, rest) = match path.starts_with('~') {
-        true => path.split_at(path.find('/').unwrap_or(path.len())),
-        false => ("", path),
+    let (home, rest) = if path.starts_with('~') {
+        path.split_at(path.find('/').unwrap_or(path.len()))
+    } else {
+        ("", path)
     };
     let plain = home
         .chars()

@@ -84,10 +84,6 @@ impl Events {
         };
         let digest = EventKey::read(event).digest();
         let series = count(event, "/series/count");
-        let last = ["/series/lastObservedTime", "/lastTimestamp", "/eventTime"];
-        let last = last
-            .iter()
-            .find_map(|at| Timestamp::parse(meta::text_at(event, at)));
         let known = Known {
             namespace: namespace.clone(),
             name: name.clone(),

@@ -42,9 +42,9 @@ fn failure(live: &Value, message: &str) -> String {
     if !message.is_empty() {
         return message.to_owned();
     }
-    let containers = meta::entries(live, "/status/initContainerStatuses")
+    let mut containers = meta::entries(live, "/status/initContainerStatuses")
         .chain(meta::entries(live, "/status/containerStatuses"));
-    containers.filter_map(ended).next().unwrap_or_default()
+    containers.find_map(ended).unwrap_or_default()
 }
 
 fn ended(container: &Value) -> Option<String> {
