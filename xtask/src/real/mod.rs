@@ -9,6 +9,7 @@ pub(crate) mod sessions;
 mod test;
 mod up;
 pub(crate) mod workloads;
+mod yaml;
 
 use crate::Outcome;
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 //! With `--real` a fresh real server takes the sandbox's place: two real servers must agree in
 //! everything that is compared, or the comparison itself is wrong.
 
-use super::{kustomize, plane, sessions};
+use super::{kustomize, plane, sessions, yaml};
 use crate::Outcome;
 use crate::sandbox::{Profile, Sandbox};
 use conformance::differences::Allowed;
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     /// Keep what the real kustomize prints for the cases as their recordings
     #[arg(long)]
     record: bool,
-    /// Only these parts: `replay`, `kubectl`, `helm3`, `helm4`, `workloads`, `kustomize`
+    /// Only these parts: `replay`, `kubectl`, `helm3`, `helm4`, `workloads`, `kustomize`, `yaml`
     #[arg(long, value_delimiter = ',', value_name = "PART")]
     only: Vec<String>,
 }
@@ -38,9 +38,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let wanted = |part: &str| arguments.only.is_empty() || arguments.only.iter().any(|p| p == part);
     if wanted("kustomize") {
         kustomize::run(arguments.record)?;
-        if arguments.only.iter().all(|part| part == "kustomize") && !arguments.only.is_empty() {
-            return Ok(());
-        }
+    }
+    if wanted("yaml") {
+        yaml::run()?;
+    }
+    // Neither of these needs a server.
+    let serverless = |part: &String| part == "kustomize" || part == "yaml";
+    if !arguments.only.is_empty() && arguments.only.iter().all(serverless) {
+        return Ok(());
     }
     let mut reports = Vec::new();
     for part in ["replay"].into_iter().chain(sessions::NAMES) {
