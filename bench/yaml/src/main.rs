@@ -15,7 +15,7 @@ fn main() {
     let bytes = std::env::args().nth(1).and_then(|text| text.parse().ok());
     let text = sample(bytes.unwrap_or(5_000_000));
     println!(
-        "YAML: {:.1} MB of manifests, best of {ROUNDS}\n",
+        "YAML: {:.1} MB of manifests, best processor time of {ROUNDS}\n",
         text.len() as f64 / 1e6
     );
     println!("| reader | gives | documents | ms | MB/s | time of ours |");
@@ -49,11 +49,22 @@ fn measure(read: fn(&str) -> usize, text: &str) -> (Duration, usize) {
     let mut best = Duration::MAX;
     let mut count = 0;
     for _ in 0..ROUNDS {
-        let start = Instant::now();
+        let (start, wall) = (on_cpu(), Instant::now());
         count = read(black_box(text));
-        best = best.min(start.elapsed());
+        let spent = match (start, on_cpu()) {
+            (Some(start), Some(end)) => end.saturating_sub(start),
+            _ => wall.elapsed(),
+        };
+        best = best.min(spent);
     }
     (best, count)
+}
+
+// How long this thread was on a processor: on a busy machine the clock on the wall measures others.
+fn on_cpu() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds = text.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(Duration::from_nanos(nanoseconds))
 }
 
 fn ours(text: &str) -> usize {
