@@ -102,6 +102,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "embedded",
             "render",
             "plugin",
+            "gotemplate",
             "helm",
             "kustomize",
             "files",

@@ -10,6 +10,7 @@ pub(crate) mod sessions;
 mod test;
 mod up;
 pub(crate) mod workloads;
+mod yaml;
 
 use crate::Outcome;
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 //! With `--real` a fresh real server takes the sandbox's place: two real servers must agree in
 //! everything that is compared, or the comparison itself is wrong.
 
-use super::{kustomize, plane, sessions, workloads};
+use super::{git, kustomize, plane, sessions, workloads, yaml};
 use crate::Outcome;
 use crate::sandbox::{Profile, Sandbox};
 use conformance::differences::Allowed;
@@ -33,15 +33,18 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(kubectl) = &arguments.kubectl {
         return live(kubectl);
     }
-    if arguments.only.is_empty() || arguments.only.iter().any(|p| p == "git") {
-        super::git::run()?;
-    }
     let (fixtures, allowed) = conformance::committed()?;
     // What we allow ourselves is not allowed to a real server.
     let allowed = if arguments.real { Vec::new() } else { allowed };
     let wanted = |part: &str| arguments.only.is_empty() || arguments.only.iter().any(|p| p == part);
     if wanted("kustomize") {
         kustomize::run(arguments.record)?;
+    }
+    if wanted("yaml") {
+        yaml::run()?;
+    }
+    if wanted("git") {
+        git::run()?;
     }
     let mut reports = Vec::new();
     for part in ["replay"].into_iter().chain(sessions::NAMES) {

@@ -406,10 +406,9 @@ impl<'a> Reader<'a> {
                 .take_while(|b| **b == b' ')
                 .count();
             match self.bytes.get(at + spaces) {
-                None => return false,
-                Some(b'\n') => at += spaces + 1,
                 // A comment ends the scalar; what comes behind it is another matter.
-                Some(b'#') => return false,
+                None | Some(b'#') => return false,
+                Some(b'\n') => at += spaces + 1,
                 Some(_) => return spaces > indent || (indent == 0 && spaces > 0),
             }
         }

@@ -75,8 +75,8 @@ impl Sources {
     ) -> JsonnetError {
         let own = span_of(&error.kind).and_then(|span| self.locate(program, span));
         let called = || {
-            let spans = error.stack_trace.iter().rev().filter_map(frame_span);
-            spans.filter_map(|span| self.locate(program, span)).next()
+            let mut spans = error.stack_trace.iter().rev().filter_map(frame_span);
+            spans.find_map(|span| self.locate(program, span))
         };
         let place = own.or_else(called).unwrap_or_else(|| Place {
             file: file.to_owned(),
@@ -272,7 +272,7 @@ fn problem(kind: &EvalErrorKind) -> String {
 fn words(debug: &str) -> String {
     let name: String = debug
         .chars()
-        .take_while(|c| c.is_ascii_alphanumeric())
+        .take_while(char::is_ascii_alphanumeric)
         .collect();
     let mut out = String::new();
     for (index, c) in name.chars().enumerate() {

@@ -122,16 +122,14 @@ fn sources(value: &Value, faults: &mut Vec<FieldError>) -> Vec<(String, Value)> 
         None | Some(Value::Array(_)) => {}
         Some(_) => faults.push(fault("spec.sources", "must be a list".into())),
     }
-    match at(value, "spec.source") {
-        Some(source) => vec![("spec.source".into(), source.clone())],
-        None => {
-            faults.push(fault(
-                "spec.source",
-                "is required: where the manifests come from".into(),
-            ));
-            Vec::new()
-        }
+    if let Some(source) = at(value, "spec.source") {
+        return vec![("spec.source".into(), source.clone())];
     }
+    faults.push(fault(
+        "spec.source",
+        "is required: where the manifests come from".into(),
+    ));
+    Vec::new()
 }
 
 fn check(field: &str, source: &Source, faults: &mut Vec<FieldError>) {

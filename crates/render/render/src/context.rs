@@ -38,7 +38,9 @@ pub struct Context {
 
 /// Where random bytes come from; by default they are the same in every render.
 #[derive(Clone, Default)]
-pub struct Chance(Option<Arc<dyn Fn(&mut [u8]) + Send + Sync>>);
+pub struct Chance(Option<Arc<Filler>>);
+
+type Filler = dyn Fn(&mut [u8]) + Send + Sync;
 
 impl Chance {
     /// Random bytes from a source of the caller's.
@@ -47,23 +49,19 @@ impl Chance {
     }
 
     pub(crate) fn entropy(&self) -> gotemplate::Entropy {
-        match &self.0 {
-            Some(source) => {
-                let source = Arc::clone(source);
-                Box::new(move |bytes| source(bytes))
-            }
-            None => {
-                let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-                Box::new(move |bytes| {
-                    for byte in bytes {
-                        state ^= state << 13;
-                        state ^= state >> 7;
-                        state ^= state << 17;
-                        *byte = (state >> 24) as u8;
-                    }
-                })
-            }
+        if let Some(source) = &self.0 {
+            let source = Arc::clone(source);
+            return Box::new(move |bytes| source(bytes));
         }
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        Box::new(move |bytes| {
+            for byte in bytes {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                *byte = (state >> 24) as u8;
+            }
+        })
     }
 }
 

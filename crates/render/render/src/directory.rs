@@ -166,7 +166,14 @@ fn has_ending(path: &str, ending: &str) -> bool {
 }
 
 fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
-    bytes.windows(wanted.len()).any(|window| window == wanted)
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|b| *b == wanted[0]) {
+        if rest[at..].starts_with(wanted) {
+            return true;
+        }
+        rest = &rest[at + 1..];
+    }
+    false
 }
 
 fn too_much(max: u64) -> RenderError {

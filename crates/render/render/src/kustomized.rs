@@ -41,14 +41,13 @@ fn options(
     };
     build_options(&context.settings.kustomize_build_options, &mut options)?;
     if options.enable_helm {
-        let or = |own: &str, other: &str| {
-            if own.is_empty() {
-                other.to_owned()
-            } else {
-                own.to_owned()
-            }
+        let own = &parameters.kube_version;
+        let version = if own.is_empty() {
+            &context.kube_version
+        } else {
+            own
         };
-        options.helm_kube_version = or(&parameters.kube_version, &context.kube_version);
+        options.helm_kube_version.clone_from(version);
         options.helm_api_versions = if parameters.api_versions.is_empty() {
             context.api_versions.clone()
         } else {

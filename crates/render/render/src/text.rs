@@ -140,10 +140,10 @@ fn hint(fault: &YamlError, line: &str) -> String {
         }
         return "give this line the indentation of the one above it".into();
     }
-    if fault.message.contains("cannot start any token") {
-        if let Some((key, value)) = trimmed.split_once(": ") {
-            return format!("quote the value: `{key}: \"{}\"`", value.trim_end());
-        }
+    if fault.message.contains("cannot start any token")
+        && let Some((key, value)) = trimmed.split_once(": ")
+    {
+        return format!("quote the value: `{key}: \"{}\"`", value.trim_end());
     }
     String::new()
 }

@@ -2,6 +2,7 @@
 
 mod commands;
 mod error;
+mod remote;
 mod view;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};

@@ -2,13 +2,16 @@
 
 use crate::Output;
 use crate::error::CliError;
+use crate::remote::Remote;
 use crate::view::manifest::Origins;
 use crate::view::{self, Paint};
 use files::DirectoryTree;
-use model::{Finding, Place, SourceTree, TreeError};
-use render::{Application, Context, Reference, RenderError, Rendered, Source};
+use model::{Finding, Place, SourceTree};
+use render::{Application, Chance, Context, Reference, RenderError, Rendered, Source};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Print what will be applied
 ///
@@ -107,8 +110,9 @@ pub(crate) fn rendered(args: &RenderArgs) -> Result<RenderedApplication, CliErro
 }
 
 pub(crate) fn run(args: &RenderArgs, output: Output) -> Result<(), CliError> {
+    let remote = Arc::new(Remote::new()?);
     let mut job = match (&args.file, &args.path) {
-        (Some(file), _) => application(args, file)?,
+        (Some(file), _) => application(args, file, &remote)?,
         (None, Some(path)) => directory(args, path)?,
         (None, None) => return Err(CliError::Usage("a PATH or -f FILE is required".into())),
     };
@@ -118,6 +122,9 @@ pub(crate) fn run(args: &RenderArgs, output: Output) -> Result<(), CliError> {
         .trim_start_matches('v')
         .clone_into(&mut job.context.kube_version);
     job.context.api_versions.clone_from(&args.api_versions);
+    job.context.world = Some(remote);
+    job.context.now = now();
+    job.context.chance = Chance::from(random);
     let (manifests, warnings) = render_all(&job)?;
     show_warnings(&warnings);
     let origins = if args.origins {
@@ -131,6 +138,22 @@ pub(crate) fn run(args: &RenderArgs, output: Output) -> Result<(), CliError> {
         Output::Name => print!("{}", view::manifest::names(&manifests, origins)),
     }
     Ok(())
+}
+
+fn now() -> (i64, u32) {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    (
+        i64::try_from(since.as_secs()).unwrap_or_default(),
+        since.subsec_nanos(),
+    )
+}
+
+fn random(bytes: &mut [u8]) {
+    use ring::rand::SecureRandom as _;
+    let system = ring::rand::SystemRandom::new();
+    system.fill(bytes).expect("the system gives random bytes");
 }
 
 // Sources with their files, and what all of them share.
@@ -263,7 +286,7 @@ fn document(file: &Path, text: &str) -> Result<yaml::Located, CliError> {
     found.ok_or_else(|| CliError::Usage(format!("`{shown}` is empty")))
 }
 
-fn application(args: &RenderArgs, file: &Path) -> Result<Job, CliError> {
+fn application(args: &RenderArgs, file: &Path, remote: &Remote) -> Result<Job, CliError> {
     let text = read(file)?;
     let located = document(file, &text)?;
     let application = Application::read(&located.value).map_err(|faults| {
@@ -289,7 +312,7 @@ fn application(args: &RenderArgs, file: &Path) -> Result<Job, CliError> {
         if let Some(revision) = args.revision.as_ref().filter(|_| index == 0) {
             source.target_revision.clone_from(revision);
         }
-        let (tree, revision) = fetch(args, file, &source)?;
+        let (tree, revision) = fetch(args, file, &source, remote)?;
         if !source.reference.is_empty() {
             let reference = Reference {
                 tree: tree.clone(),
@@ -304,28 +327,34 @@ fn application(args: &RenderArgs, file: &Path) -> Result<Job, CliError> {
     Ok(Job { context, sources })
 }
 
-// The files of a source: a directory of this machine.
+// The files of a source: a chart, a commit of a repository, or a directory of this machine as it is.
 fn fetch(
     args: &RenderArgs,
     file: &Path,
     source: &Source,
+    remote: &Remote,
 ) -> Result<(SourceTree, String), CliError> {
+    if !source.chart.is_empty() {
+        return remote.chart(source);
+    }
     if let Some(local) = &args.local {
         return Ok((open(local)?, source.target_revision.clone()));
     }
-    let url = source.repo_url.as_str();
-    let local = match url.strip_prefix("file://") {
-        Some(path) => PathBuf::from(path),
-        None if url.contains("://") || url.contains('@') => {
-            let error = TreeError::Unreadable {
-                path: url.to_owned(),
-                why: "it is not on this machine: name a checkout of it with --local DIR".into(),
-            };
-            return Err(RenderError::Tree(error).finding().into());
-        }
-        None => file.parent().unwrap_or(Path::new("")).join(url),
+    let mut wanted = git::Source {
+        url: source.repo_url.clone(),
+        target_revision: source.target_revision.clone(),
+        tag_prefix: source.tag_prefix.clone(),
     };
-    Ok((open(&local)?, source.target_revision.clone()))
+    let is_path = !wanted.url.contains("://") && !wanted.url.contains('@');
+    if is_path {
+        let directory = file.parent().unwrap_or(Path::new("")).join(&wanted.url);
+        if args.revision.is_none() {
+            return Ok((open(&directory)?, source.target_revision.clone()));
+        }
+        let full = directory.canonicalize().map_err(|_| missing(&directory))?;
+        wanted.url = format!("file://{}", full.display());
+    }
+    remote.checkout(&wanted, &source.path)
 }
 
 fn plugin(file: &Path) -> Result<plugin::Plugin, CliError> {
