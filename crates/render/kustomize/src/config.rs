@@ -109,13 +109,11 @@ impl Config {
 
     fn add_reference(&mut self, reference: &NameReference) -> Outcome {
         let mut known = self.name_reference.iter_mut();
-        match known.find(|known| known.gvk == reference.gvk) {
-            Some(known) => absorb_specs(&mut known.referrers, &reference.referrers),
-            None => {
-                self.name_reference.push(reference.clone());
-                Ok(())
-            }
+        if let Some(known) = known.find(|known| known.gvk == reference.gvk) {
+            return absorb_specs(&mut known.referrers, &reference.referrers);
         }
+        self.name_reference.push(reference.clone());
+        Ok(())
     }
 
     pub(crate) fn sort(&mut self) {

@@ -187,7 +187,7 @@ fn patch(edit: &EditPatch) -> Patch {
     selector.id.namespace = namespace;
     Patch {
         path: edit.path.clone(),
-        patch: edit.patch.clone(),
+        text: edit.patch.clone(),
         target: (selector != Selector::default()).then_some(selector),
         allow_name_change: edit.allow_name_change,
         allow_kind_change: edit.allow_kind_change,

@@ -201,25 +201,6 @@ impl KustomizeError {
         }
     }
 
-    pub(crate) fn at_mut(&mut self) -> Option<&mut Spot> {
-        match self {
-            Self::NoKustomization { at, .. } => at.as_mut(),
-            Self::ManyKustomizations { .. } => None,
-            Self::Settings { at, .. }
-            | Self::Yaml { at, .. }
-            | Self::NotAnObject { at, .. }
-            | Self::Missing { at, .. }
-            | Self::Forbidden { at, .. }
-            | Self::Cycle { at, .. }
-            | Self::NoTarget { at, .. }
-            | Self::Remote { at, .. }
-            | Self::Helm { at, .. }
-            | Self::Unsupported { at, .. }
-            | Self::Step { at, .. } => Some(at),
-            Self::Duplicate { second, .. } => Some(second),
-        }
-    }
-
     /// What was perhaps meant.
     pub fn nearest(&self) -> Option<&str> {
         match self {

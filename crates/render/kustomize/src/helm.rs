@@ -30,9 +30,9 @@ pub(crate) fn inflate(
         return Err(refuse("chart name cannot be empty"));
     }
     let merge = match chart.values_merge.as_str() {
-        "" | "override" => Merge::Override,
-        "merge" => Merge::Merge,
-        "replace" => Merge::Replace,
+        "" | "override" => Inline::Over,
+        "merge" => Inline::Under,
+        "replace" => Inline::Alone,
         _ => {
             return Err(refuse(
                 "valuesMerge must be one of [merge override replace]",
@@ -76,10 +76,10 @@ pub(crate) fn inflate(
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Merge {
-    Override,
-    Merge,
-    Replace,
+enum Inline {
+    Over,
+    Under,
+    Alone,
 }
 
 fn request(
@@ -135,7 +135,7 @@ fn values(
     loader: &Loader,
     chart: &HelmChart,
     request: &ChartRequest,
-    merge: Merge,
+    merge: Inline,
     author: &Author,
 ) -> Result<Option<String>> {
     let inline = chart.values_inline.as_ref();
@@ -150,7 +150,7 @@ fn values(
     let Some(inline) = inline else {
         return from_file(work);
     };
-    if merge == Merge::Replace {
+    if merge == Inline::Alone {
         return Ok(Some(yaml::to_string(inline)));
     }
     let text = match from_file(work)? {
@@ -173,7 +173,7 @@ fn merged(
     work: &mut Work<'_>,
     text: &str,
     inline: &Value,
-    merge: Merge,
+    merge: Inline,
 ) -> crate::fault::Outcome<String> {
     let arena = &mut work.arena;
     let file = read::parse(arena, text, 0, 1)
@@ -182,7 +182,7 @@ fn merged(
     let Some(file) = file.filter(|id| !arena.is_null(*id)) else {
         return Ok(yaml::to_string(inline));
     };
-    let (object, patch) = if merge == Merge::Override {
+    let (object, patch) = if merge == Inline::Over {
         (file, own)
     } else {
         (own, file)

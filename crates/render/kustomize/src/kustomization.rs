@@ -2,7 +2,7 @@
 
 use crate::decode::{Decode, Fault, Fields};
 use crate::fieldspec::FieldSpec;
-use crate::id::{Gvk, ResId};
+use crate::id::ResId;
 use model::Value;
 use std::collections::BTreeMap;
 
@@ -327,7 +327,7 @@ impl Decode for Selector {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Patch {
     pub(crate) path: String,
-    pub(crate) patch: String,
+    pub(crate) text: String,
     pub(crate) target: Option<Selector>,
     pub(crate) allow_name_change: bool,
     pub(crate) allow_kind_change: bool,
@@ -338,7 +338,7 @@ impl Decode for Patch {
         let mut fields = Fields::of(value, path)?;
         let mut patch = Self {
             path: fields.text("path")?,
-            patch: fields.text("patch")?,
+            text: fields.text("patch")?,
             target: fields.option("target")?,
             ..Self::default()
         };
@@ -816,13 +816,5 @@ impl Decode for OldChart {
         fields.list::<String>("extraArgs")?;
         fields.end()?;
         Ok(old)
-    }
-}
-
-/// The selector of everything of a kind.
-pub(crate) fn of_gvk(gvk: Gvk) -> ResId {
-    ResId {
-        gvk,
-        ..ResId::default()
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Loader {
     remote: Option<Remote>,
     parent: Option<Rc<Loader>>,
     restricted: bool,
+    // The tree is a whole file system.
+    absolute: bool,
 }
 
 type Result<T> = std::result::Result<T, KustomizeError>;
@@ -52,6 +54,7 @@ impl Loader {
             remote: None,
             parent: None,
             restricted: work.options.load_restrictor == LoadRestrictor::RootOnly,
+            absolute: work.options.absolute_paths,
         }))
     }
 
@@ -59,6 +62,7 @@ impl Loader {
     pub(crate) fn shown(&self, path: &str) -> String {
         match self.repository() {
             Some(remote) => format!("{}//{path}", remote.repository),
+            None if self.absolute => format!("/{path}"),
             None => path.to_owned(),
         }
     }
@@ -181,6 +185,7 @@ impl Loader {
             remote: None,
             parent: Some(Rc::clone(self)),
             restricted: self.restricted,
+            absolute: self.absolute,
         }))
     }
 
@@ -223,6 +228,7 @@ impl Loader {
             remote: Some(repository),
             parent: Some(Rc::clone(self)),
             restricted: true,
+            absolute: false,
         }))
     }
 

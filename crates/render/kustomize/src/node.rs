@@ -390,19 +390,6 @@ impl Arena {
         }
         Ok(None)
     }
-
-    /// Whether the scalar reads as something else than a string once it is printed.
-    pub(crate) fn depth(&self, id: NodeId) -> usize {
-        let mut deepest = 0;
-        let mut pending = vec![(id, 1)];
-        while let Some((id, depth)) = pending.pop() {
-            deepest = deepest.max(depth);
-            if depth <= DEPTH_MAX {
-                pending.extend(self.content(id).iter().map(|child| (*child, depth + 1)));
-            }
-        }
-        deepest
-    }
 }
 
 /// Whether a part of a path is `[…]`.

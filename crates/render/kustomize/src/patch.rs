@@ -38,7 +38,7 @@ pub(crate) fn load(
     author: &Author,
 ) -> Result<Loaded> {
     let refuse = |message: &str| Err(author.blame(Fault::text(message)));
-    let inline = patch.patch.trim();
+    let inline = patch.text.trim();
     let (bytes, file, line): (Vec<u8>, String, usize) =
         match (inline.is_empty(), patch.path.is_empty()) {
             (true, true) => return refuse("must specify one of patch and path"),

@@ -79,7 +79,7 @@ impl Step {
             }
             Action::Values(value, places) => values::add(work, &list, value, places, author)?,
             Action::Hash => {
-                generate::add_hashes(work, &list).map_err(|fault| author.blame(fault))?
+                generate::add_hashes(work, &list).map_err(|fault| author.blame(fault))?;
             }
         }
         all.names = None;
@@ -313,12 +313,11 @@ fn old_merges(
     let mut list = Vec::new();
     for entry in entries {
         let source = work.source(&target.file);
-        match read::objects(&mut work.arena, entry.as_bytes(), source) {
-            Ok(documents) => list.extend(register(work, &documents, &target.file, source)),
-            Err(_) => {
-                let (bytes, file) = target.loader.load(entry, work, &author.at)?;
-                list.extend(objects(work, &bytes, &file)?);
-            }
+        if let Ok(documents) = read::objects(&mut work.arena, entry.as_bytes(), source) {
+            list.extend(register(work, &documents, &target.file, source));
+        } else {
+            let (bytes, file) = target.loader.load(entry, work, &author.at)?;
+            list.extend(objects(work, &bytes, &file)?);
         }
     }
     if list.is_empty() {
@@ -335,7 +334,7 @@ fn json_patch(work: &Work<'_>, target: &Target, entry: &Patch, author: &Author) 
     if selector.id.name.is_empty() {
         return refuse("must specify the target name".into());
     }
-    let bytes: Vec<u8> = match (entry.path.is_empty(), entry.patch.is_empty()) {
+    let bytes: Vec<u8> = match (entry.path.is_empty(), entry.text.is_empty()) {
         (true, true) => return refuse("empty file path and empty jsonOp".into()),
         (false, false) => return refuse("must specify a file path or jsonOp, not both".into()),
         (false, true) => target
@@ -343,7 +342,7 @@ fn json_patch(work: &Work<'_>, target: &Target, entry: &Patch, author: &Author) 
             .load(&entry.path, work, &author.at)?
             .0
             .to_vec(),
-        (true, false) => entry.patch.clone().into_bytes(),
+        (true, false) => entry.text.clone().into_bytes(),
     };
     match patch::operations(&bytes) {
         Ok(operations) if operations.as_array().is_some_and(Vec::is_empty) => {
@@ -656,7 +655,7 @@ fn read_action(plugin: &Plugin) -> std::result::Result<Read, decode::Fault> {
         ),
         "PatchJson6902Transformer" => Read::Json(Patch {
             path: fields.text("path")?,
-            patch: fields.text("jsonOp")?,
+            text: fields.text("jsonOp")?,
             target: fields.option("target")?,
             ..Patch::default()
         }),

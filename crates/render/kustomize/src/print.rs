@@ -62,7 +62,7 @@ impl Printer<'_> {
                 self.out.push(' ');
             }
             let key = self.arena.get(pair[0]);
-            let text = self.inline(key);
+            let text = inline(key);
             self.out.push_str(&text);
             self.out.push(':');
             let list = self.arena.kind(pair[1]) == Kind::Sequence;
@@ -93,7 +93,7 @@ impl Printer<'_> {
             _ => false,
         };
         if !block || !fits_block(&node.value) {
-            let text = self.inline(node);
+            let text = inline(node);
             self.word(&text, at);
             return;
         }
@@ -127,32 +127,32 @@ impl Printer<'_> {
             self.out.push('\n');
         }
     }
+}
 
-    // A scalar on one line.
-    fn inline(&self, node: &Node) -> String {
-        let plain = node.value.to_string();
-        match node.style {
-            Style::Double => return double(&node.value),
-            Style::Single if !node.value.contains('\n') => return single(&node.value),
-            _ => {}
-        }
-        let found = scalar::resolve(&node.value);
-        let is_text = found == Scalar::Text;
-        if node.tag == Tag::Str && !is_text {
-            return double(&node.value);
-        }
-        if node.tag == Tag::Null && node.value.is_empty() {
-            return String::new();
-        }
-        if is_text && !fits_plain(&node.value) {
-            return if node.value.chars().any(|c| c.is_control()) {
-                double(&node.value)
-            } else {
-                single(&node.value)
-            };
-        }
-        plain
+// A scalar on one line.
+fn inline(node: &Node) -> String {
+    let plain = node.value.to_string();
+    match node.style {
+        Style::Double => return double(&node.value),
+        Style::Single if !node.value.contains('\n') => return single(&node.value),
+        _ => {}
     }
+    let found = scalar::resolve(&node.value);
+    let is_text = found == Scalar::Text;
+    if node.tag == Tag::Str && !is_text {
+        return double(&node.value);
+    }
+    if node.tag == Tag::Null && node.value.is_empty() {
+        return String::new();
+    }
+    if is_text && !fits_plain(&node.value) {
+        return if node.value.chars().any(char::is_control) {
+            double(&node.value)
+        } else {
+            single(&node.value)
+        };
+    }
+    plain
 }
 
 fn fits_block(text: &str) -> bool {

@@ -105,11 +105,8 @@ pub(crate) fn text_of(bytes: &[u8]) -> Result<&str, Malformed> {
         return Err(at(format!("text is longer than {SIZE_MAX} bytes"), 1));
     }
     let text = std::str::from_utf8(bytes).map_err(|fault| {
-        let line = bytes[..fault.valid_up_to()]
-            .iter()
-            .filter(|b| **b == b'\n')
-            .count()
-            + 1;
+        let before = String::from_utf8_lossy(&bytes[..fault.valid_up_to()]);
+        let line = before.matches('\n').count() + 1;
         at("yaml: invalid leading UTF-8 octet".into(), line)
     })?;
     if let Some(position) = text.find(is_forbidden) {
@@ -343,7 +340,7 @@ impl<'a> Reader<'a> {
                 Err(Malformed {
                     line: self.first_line + mark.line().saturating_sub(1),
                     column: mark.col() + 1,
-                    message: error.info().to_owned(),
+                    message: error.info().clone(),
                 })
             }
             None => Ok((Event::StreamEnd, Span::default())),

@@ -9,7 +9,7 @@ use crate::node::{Arena, Kind, Node, NodeId, is_element, split_element};
 use crate::patch::changes;
 use crate::selector::{self, Matcher};
 use crate::work::{Author, Result, Work};
-use crate::{print, read, resmap, resource, write};
+use crate::{print, read, resmap, write};
 
 /// The field that is meant when none is named.
 const NAME_PATH: &str = "metadata.name";
@@ -474,12 +474,6 @@ pub(crate) fn read_file(
             "a replacement or a list of them",
         ))
     }
-}
-
-/// Whether a resource is still there.
-pub(crate) fn is_there(work: &Work<'_>, at: usize) -> bool {
-    work.root(at)
-        .is_some_and(|root| !resource::kind(&work.arena, root).is_empty())
 }
 
 #[cfg(test)]

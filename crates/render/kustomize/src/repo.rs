@@ -39,7 +39,9 @@ impl Remote {
             return None;
         }
         remote.repository = format!("{host}{repository}");
-        remote.path = path.strip_prefix('/').unwrap_or(path).to_owned();
+        path.strip_prefix('/')
+            .unwrap_or(path)
+            .clone_into(&mut remote.path);
         Some(remote)
     }
 

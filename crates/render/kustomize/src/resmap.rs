@@ -74,7 +74,7 @@ pub(crate) fn absorb(
             };
             match behavior {
                 Behavior::Replace => {
-                    resource::copy_meta(&mut work.arena, root, old_root).map_err(blame)?
+                    resource::copy_meta(&mut work.arena, root, old_root).map_err(blame)?;
                 }
                 Behavior::Merge => merge_into(&mut work.arena, root, old_root).map_err(blame)?,
                 other => {
@@ -85,7 +85,8 @@ pub(crate) fn absorb(
                     return wrong(why);
                 }
             }
-            work.resources[at].vars = work.resources[old].vars.clone();
+            let vars = work.resources[old].vars.clone();
+            work.resources[at].vars = vars;
             // The merged one is the old one, touched.
             let mut origin = std::mem::take(&mut work.resources[old].origin);
             std::mem::swap(&mut work.resources[at].origin, &mut origin);

@@ -17,7 +17,6 @@ pub(crate) enum Scalar {
     /// A point in time, in the form it is printed in.
     Time(String),
     Text,
-    Merge,
 }
 
 impl Scalar {
@@ -29,7 +28,6 @@ impl Scalar {
             Self::Float(_) => Tag::Float,
             Self::Time(_) => Tag::Timestamp,
             Self::Text => Tag::Str,
-            Self::Merge => Tag::Merge,
         }
     }
 }
@@ -275,7 +273,7 @@ fn days_in_month(year: u32, month: u32) -> u32 {
 /// Whether a plain scalar that we take for something else than a string is so to older readers too.
 pub(crate) fn old_readers_differ(text: &str) -> bool {
     match resolve(text) {
-        Scalar::Text | Scalar::Time(_) | Scalar::Merge => old_word(text),
+        Scalar::Text | Scalar::Time(_) => old_word(text),
         Scalar::Null => !text.is_empty(),
         _ => true,
     }
@@ -461,7 +459,7 @@ fn to_value(found: Scalar, text: &str) -> Outcome<Value> {
             None => return Err(Fault::text(format!("json: unsupported value: {text}"))),
         },
         Scalar::Time(text) => Value::String(text),
-        Scalar::Text | Scalar::Merge => Value::String(text.to_owned()),
+        Scalar::Text => Value::String(text.to_owned()),
     })
 }
 

@@ -316,11 +316,10 @@ impl Target {
             return Ok(());
         }
         let sub = inner.accumulate(work, None)?;
-        self.merge(work, all, sub, at)
+        Self::merge(work, all, sub, at)
     }
 
     fn merge(
-        &self,
         work: &mut Work<'_>,
         all: &mut Accumulated,
         sub: Accumulated,
@@ -402,19 +401,18 @@ impl Target {
 
     fn run_generators(&mut self, work: &mut Work<'_>, all: &mut Accumulated) -> Result {
         for generated in plugin::generate_own(work, self)? {
-            self.absorb(work, all, generated)?;
+            Self::absorb(work, all, generated)?;
         }
         let generators = self.kustomization.generators.clone();
         let configs = self.plugin_configs(work, &generators, "generators")?;
         for at in configs {
             let generated = plugin::generate(work, self, at)?;
-            self.absorb(work, all, generated)?;
+            Self::absorb(work, all, generated)?;
         }
         Ok(())
     }
 
     fn absorb(
-        &self,
         work: &mut Work<'_>,
         all: &mut Accumulated,
         (list, author, configured): (List, Author, Option<Configured>),

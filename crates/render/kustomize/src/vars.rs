@@ -276,8 +276,8 @@ fn replaced(
                 out.push('$');
                 rest = &after[1..];
             }
-            b'(' => match after.find(')') {
-                Some(end) => {
+            b'(' => {
+                if let Some(end) = after.find(')') {
                     let name = &after[1..end];
                     let found = fillings
                         .get(name)
@@ -292,12 +292,11 @@ fn replaced(
                         None => out.push_str(&format!("$({name})")),
                     }
                     rest = &after[end + 1..];
-                }
-                None => {
+                } else {
                     out.push_str("$(");
                     rest = &after[1..];
                 }
-            },
+            }
             byte => {
                 // The byte behind the sign is copied as a character of its own.
                 out.push('$');

@@ -57,10 +57,6 @@ impl Work<'_> {
         self.sources.len() as u32 - 1
     }
 
-    pub(crate) fn source_name(&self, source: u32) -> &str {
-        &self.sources[source as usize]
-    }
-
     pub(crate) fn add(&mut self, resource: Resource) -> usize {
         self.resources.push(resource);
         self.resources.len() - 1

@@ -67,8 +67,8 @@ kind: Widget
 metadata: {name: w}
 spec:
   <<: {merged: 1}
-  data: '{\"a\": {\"b\": 1}}'
-  list: [{name: a, v: 1}, {name: b, v: 2}]
+  data: '{\"a\": {\"b\": \"one\"}}'
+  list: [{name: a, v: x}, {name: b, v: y}]
   text: >
     folded
       text
@@ -77,7 +77,7 @@ spec:
 
 const PATCH: &str = "apiVersion: apps/v1
 kind: Deployment
-metadata: {name: web, annotations: null}
+metadata: {name: web, annotations: {a: null}}
 spec:
   template:
     spec:
@@ -168,7 +168,7 @@ fn damaged_kustomizations_never_hang_or_panic() {
     let runs: u64 = std::env::var("FUZZ_RUNS")
         .ok()
         .and_then(|runs| runs.parse().ok())
-        .unwrap_or(1500);
+        .unwrap_or(400);
     let files = [
         ("kustomization.yaml", KUSTOMIZATION),
         ("base/web.yaml", BASE),

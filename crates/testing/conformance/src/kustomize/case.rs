@@ -42,18 +42,13 @@ impl Case {
                 .and_then(|l| l.strip_suffix(" --"));
             if let Some(header) = header {
                 case.close(open.take())?;
-                match header.split_once(" -> ") {
-                    Some((path, target)) => {
-                        let link = Content::Link(target.to_owned());
-                        case.files.push((path.to_owned(), link));
-                    }
-                    None => {
-                        let (path, hex) = match header.strip_suffix(" (hex)") {
-                            Some(path) => (path, true),
-                            None => (header, false),
-                        };
-                        open = Some((path.to_owned(), hex, String::new()));
-                    }
+                if let Some((path, target)) = header.split_once(" -> ") {
+                    let link = Content::Link(target.to_owned());
+                    case.files.push((path.to_owned(), link));
+                } else {
+                    let hex = header.strip_suffix(" (hex)");
+                    let path = hex.unwrap_or(header).to_owned();
+                    open = Some((path, hex.is_some(), String::new()));
                 }
             } else if let Some((_, _, body)) = &mut open {
                 body.push_str(line);

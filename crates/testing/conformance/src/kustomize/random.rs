@@ -424,13 +424,8 @@ impl Maker {
 
     fn settings(&mut self, text: &mut String, _: &str, objects: &[Object]) {
         if self.dice.chance(30) {
-            let prefix = self.dice.pick(&["p-", "dev-", "1"]);
-            let _ = writeln!(text, "namePrefix: {prefix}",);
-            if prefix == "1" {
-                let length = text.len() - "namePrefix: 1\n".len();
-                text.truncate(length);
-                text.push_str("namePrefix: \"1\"\n");
-            }
+            let prefix = self.dice.pick(&["p-", "dev-", "\"1\""]);
+            let _ = writeln!(text, "namePrefix: {prefix}");
         }
         if self.dice.chance(20) {
             text.push_str("nameSuffix: -s\n");
