@@ -19,6 +19,8 @@ mod timestamp;
 pub use emit::to_string;
 pub use load::{DEPTH_MAX, Document, SIZE_MAX, parse, parse_all, parse_document};
 pub use model::Value;
+/// The order in which Go's emitters print the keys of a map.
+pub use sort::compare as compare_keys;
 
 use std::fmt;
 
