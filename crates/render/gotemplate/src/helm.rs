@@ -203,8 +203,9 @@ fn as_map(value: &model::Value, keeps: bool) -> Result<Value, String> {
     }
 }
 
-fn as_list(value: &model::Value) -> Result<Value, String> {
+fn as_list(value: &model::Value, keeps: bool) -> Result<Value, String> {
     match value {
+        model::Value::Null if keeps => Ok(Value::list(Vec::new())),
         model::Value::Null => Ok(Value::List(List::nil(Element::Any))),
         model::Value::Array(_) => Ok(Value::from_json(value)),
         other => Err(mismatch(other, LIST)),
@@ -225,7 +226,7 @@ fn from_yaml(text: &[u8]) -> Value {
 
 fn from_yaml_array(text: &[u8]) -> Value {
     let read = read_yaml(text).and_then(|v| {
-        as_list(&v).map_err(|e| format!("error unmarshaling JSON: while decoding JSON: {e}"))
+        as_list(&v, true).map_err(|e| format!("error unmarshaling JSON: while decoding JSON: {e}"))
     });
     read.unwrap_or_else(error_list)
 }
@@ -250,6 +251,6 @@ fn from_json(text: &[u8]) -> Value {
 
 fn from_json_array(text: &[u8]) -> Value {
     read_json(text)
-        .and_then(|v| as_list(&v))
+        .and_then(|v| as_list(&v, false))
         .unwrap_or_else(error_list)
 }

@@ -11,10 +11,11 @@
 use crate::date::Time;
 use crate::object::{Named, Struct};
 use crate::text::Text;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A Go value.
 #[derive(Clone, Default)]
@@ -110,7 +111,9 @@ pub struct List(Rc<ListBody>);
 
 struct ListBody {
     element: Element,
-    items: Vec<Value>,
+    items: OnceCell<Vec<Value>>,
+    // The bytes of a `[]uint8` that the host gave: files are rarely looked at one by one.
+    bytes: Option<Arc<[u8]>>,
     nil: bool,
     named: Option<Rc<Named>>,
 }
@@ -125,7 +128,8 @@ impl List {
     pub fn typed(element: Element, items: Vec<Value>) -> Self {
         Self(Rc::new(ListBody {
             element,
-            items,
+            items: items.into(),
+            bytes: None,
             nil: false,
             named: None,
         }))
@@ -135,7 +139,8 @@ impl List {
     pub fn nil(element: Element) -> Self {
         Self(Rc::new(ListBody {
             element,
-            items: Vec::new(),
+            items: Vec::new().into(),
+            bytes: None,
             nil: true,
             named: None,
         }))
@@ -145,7 +150,8 @@ impl List {
     pub fn named(named: Rc<Named>, element: Element, items: Vec<Value>) -> Self {
         Self(Rc::new(ListBody {
             element,
-            items,
+            items: items.into(),
+            bytes: None,
             nil: false,
             named: Some(named),
         }))
@@ -159,15 +165,26 @@ impl List {
 
     /// A `[]uint8`.
     pub fn bytes(bytes: &[u8]) -> Self {
-        Self::typed(
-            Element::Byte,
-            bytes.iter().map(|b| Value::Uint8(*b)).collect(),
-        )
+        Self::shared_bytes(bytes.into())
+    }
+
+    /// A `[]uint8` over bytes of the host, which are not copied.
+    pub fn shared_bytes(bytes: Arc<[u8]>) -> Self {
+        Self(Rc::new(ListBody {
+            element: Element::Byte,
+            items: OnceCell::new(),
+            bytes: Some(bytes),
+            nil: false,
+            named: None,
+        }))
     }
 
     /// The elements.
     pub fn items(&self) -> &[Value] {
-        &self.0.items
+        self.0.items.get_or_init(|| {
+            let bytes = self.0.bytes.as_deref().unwrap_or_default();
+            bytes.iter().map(|b| Value::Uint8(*b)).collect()
+        })
     }
 
     /// What the elements are declared to be.
@@ -189,8 +206,11 @@ impl List {
         if self.0.element != Element::Byte {
             return None;
         }
+        if let Some(bytes) = &self.0.bytes {
+            return Some(bytes.to_vec());
+        }
         let byte = |v: &Value| if let Value::Uint8(b) = v { *b } else { 0 };
-        Some(self.0.items.iter().map(byte).collect())
+        Some(self.items().iter().map(byte).collect())
     }
 }
 
@@ -203,7 +223,8 @@ pub struct Map(Rc<MapBody>);
 
 struct MapBody {
     element: Element,
-    entries: RefCell<Entries>,
+    // Shared with the same map under other types.
+    entries: Rc<RefCell<Entries>>,
     nil: bool,
     named: Option<Rc<Named>>,
 }
@@ -218,7 +239,7 @@ impl Map {
     pub fn typed(element: Element, entries: Entries) -> Self {
         Self(Rc::new(MapBody {
             element,
-            entries: RefCell::new(entries),
+            entries: Rc::new(RefCell::new(entries)),
             nil: false,
             named: None,
         }))
@@ -228,9 +249,30 @@ impl Map {
     pub fn nil() -> Self {
         Self(Rc::new(MapBody {
             element: Element::Any,
-            entries: RefCell::default(),
+            entries: Rc::default(),
             nil: true,
             named: None,
+        }))
+    }
+
+    /// A nil map of the given element type.
+    pub fn nil_of(element: Element) -> Self {
+        Self(Rc::new(MapBody {
+            element,
+            entries: Rc::default(),
+            nil: true,
+            named: None,
+        }))
+    }
+
+    /// The same map under a type of the host: what one sets, the other shows.
+    #[must_use]
+    pub fn under(&self, named: &Rc<Named>) -> Self {
+        Self(Rc::new(MapBody {
+            element: self.0.element.clone(),
+            entries: self.0.entries.clone(),
+            nil: self.0.nil,
+            named: Some(named.clone()),
         }))
     }
 
@@ -238,7 +280,7 @@ impl Map {
     pub fn named(named: Rc<Named>, element: Element, entries: Entries) -> Self {
         Self(Rc::new(MapBody {
             element,
-            entries: RefCell::new(entries),
+            entries: Rc::new(RefCell::new(entries)),
             nil: false,
             named: Some(named),
         }))
@@ -299,11 +341,11 @@ impl Map {
 
     /// Whether two names stand for one map.
     pub fn same(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.0, &other.0)
+        Rc::ptr_eq(&self.0.entries, &other.0.entries)
     }
 
     pub(crate) fn address(&self) -> usize {
-        Rc::as_ptr(&self.0) as usize
+        Rc::as_ptr(&self.0.entries) as usize
     }
 
     pub(crate) fn clear(&self) {
@@ -318,6 +360,12 @@ impl Map {
     // The same entries under a type of the host.
     pub(crate) fn is_plain(&self) -> bool {
         self.0.element == Element::Any
+    }
+}
+
+impl Default for Map {
+    fn default() -> Self {
+        Self::new(Entries::new())
     }
 }
 
@@ -434,6 +482,13 @@ impl Value {
             Self::Uint64(u) => Some(*u),
             _ => None,
         }
+    }
+}
+
+impl fmt::Display for Value {
+    /// Prints as Go's `%v` does.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&crate::fmt::text_of(self))
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 /// How deep values may nest where they are printed, copied or compared.
 pub(crate) const DEPTH_MAX: usize = 1000;
 /// How many values one such walk may meet.
-pub(crate) const NODES_MAX: usize = 4_000_000;
+pub(crate) const NODES_MAX: usize = 1_000_000;
 
 /// Counts what a walk meets and stops it when that is too much.
 pub(crate) struct Walk {

@@ -43,6 +43,11 @@ fn check(edition: Edition) {
             Edition::Helm4 => case.last().unwrap(),
             Edition::Helm3 | Edition::Plain => &case[1],
         };
+        // Keys take their time; once is enough.
+        let slow = ["gen", "derivePassword", "bcrypt", "htpasswd"];
+        if edition == Edition::Helm3 && slow.iter().any(|name| case[0].contains(name)) {
+            continue;
+        }
         let got = answer(&case[0], &values, edition);
         if got != *expected {
             wrong.push(format!("{}\n  want {expected:?}\n  got  {got:?}", case[0]));

@@ -33,6 +33,9 @@ fn shape(value: &Value) -> Shape {
         }
         Value::Struct(body) => return structure(body),
         Value::Invalid | Value::Nil => "null".to_owned(),
+        Value::String(string) if std::str::from_utf8(string).is_err() => {
+            format!("!!binary {}", crate::base64(string))
+        }
         Value::String(string) => text(&string.lossy()),
         Value::Float(f) if f.is_nan() => ".nan".to_owned(),
         Value::Float(f) if f.is_infinite() => if *f > 0.0 { ".inf" } else { "-.inf" }.to_owned(),

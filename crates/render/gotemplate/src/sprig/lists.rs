@@ -217,6 +217,8 @@ fn chunk(_: &mut Call<'_>, args: &[Value]) -> Answer {
                 .map(|c| Value::list(c.to_vec()))
                 .collect(),
         ),
+        // One element is a chunk by itself.
+        Err(_) if length == 1 && size < -1 => lists(vec![Value::list(found.items().to_vec())]),
         // A step back that is longer than the list finds nothing to cut.
         Err(_) if length > 1 && size.unsigned_abs() >= length as u64 - 1 => lists(Vec::new()),
         _ => Err("runtime error: makeslice: len out of range".into()),
