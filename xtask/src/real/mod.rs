@@ -7,6 +7,7 @@ mod kustomize;
 pub(crate) mod outside;
 pub(crate) mod plane;
 pub(crate) mod sessions;
+mod template;
 mod test;
 mod up;
 pub(crate) mod workloads;

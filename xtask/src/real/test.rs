@@ -3,7 +3,7 @@
 //! With `--real` a fresh real server takes the sandbox's place: two real servers must agree in
 //! everything that is compared, or the comparison itself is wrong.
 
-use super::{git, kustomize, plane, sessions, workloads, yaml};
+use super::{git, kustomize, plane, sessions, template, workloads, yaml};
 use crate::Outcome;
 use crate::sandbox::{Profile, Sandbox};
 use conformance::differences::Allowed;
@@ -37,6 +37,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     // What we allow ourselves is not allowed to a real server.
     let allowed = if arguments.real { Vec::new() } else { allowed };
     let wanted = |part: &str| arguments.only.is_empty() || arguments.only.iter().any(|p| p == part);
+    if wanted("template") {
+        template::run()?;
+    }
     if wanted("kustomize") {
         kustomize::run(arguments.record)?;
     }

@@ -91,7 +91,7 @@ impl fmt::Display for ExecError {
         }
         f.write_str(&self.message)?;
         match &self.cause {
-            Some(cause) => write!(f, "{cause}"),
+            Some(cause) => crate::deep(|| write!(f, "{cause}")),
             None => Ok(()),
         }
     }
@@ -162,6 +162,9 @@ impl ExecError {
             let message = match error.cause.as_deref() {
                 None => error.message.clone(),
                 Some(Cause::Exec(_)) => error.message.trim_end().to_owned(),
+                Some(Cause::Text(text)) if text.starts_with("template: no template ") => {
+                    format!("{}\n{text}", error.message.trim_end())
+                }
                 Some(_) => return None,
             };
             out.push_str(&format!(
