@@ -1,5 +1,6 @@
 //! `cargo xtask real`: a real control plane, started, named and stopped from the shell.
 
+mod charts;
 mod down;
 mod env;
 pub(crate) mod plane;
@@ -18,6 +19,8 @@ pub(crate) enum Command {
     Down,
     /// Print shell lines that point kubectl at it: `eval "$(cargo xtask real env)"`
     Env,
+    /// Compare charts of the corpus with the real helm, v3 and v4, byte for byte
+    HelmTemplate(charts::Arguments),
     /// Compare the sandbox with a real server: recordings, kubectl and helm sessions (the default)
     Test(test::Arguments),
 }
@@ -27,6 +30,7 @@ pub(crate) fn run(command: Option<Command>) -> Outcome {
         Command::Up(arguments) => up::run(&arguments),
         Command::Down => down::run(),
         Command::Env => env::run(),
+        Command::HelmTemplate(arguments) => charts::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
     }
 }

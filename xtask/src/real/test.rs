@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
     /// Run the kubectl session with this program, on a real server and on the sandbox, and compare
     #[arg(long, value_name = "PROGRAM")]
     kubectl: Option<PathBuf>,
-    /// Only these parts: `replay`, `kubectl`, `helm3`, `helm4`
+    /// Only these parts: `replay`, `kubectl`, `helm3`, `helm4`, `helm-template`
     #[arg(long, value_delimiter = ',', value_name = "PART")]
     only: Vec<String>,
 }
@@ -28,6 +28,10 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(kubectl) = &arguments.kubectl {
         return live(kubectl);
+    }
+    // Charts need no server.
+    if arguments.only.is_empty() || arguments.only.iter().any(|part| part == "helm-template") {
+        super::charts::run(&super::charts::Arguments::default())?;
     }
     let (fixtures, allowed) = conformance::committed()?;
     // What we allow ourselves is not allowed to a real server.
