@@ -1,5 +1,6 @@
 //! `cargo xtask real`: a real control plane, started, named and stopped from the shell.
 
+mod charts;
 mod down;
 mod env;
 mod git;
@@ -27,6 +28,8 @@ pub(crate) enum Command {
     /// What `up` leaves running beside the control plane: volumes and metrics
     #[command(hide = true)]
     Outside(outside::Arguments),
+    /// Compare charts of the corpus with the real helm, v3 and v4, byte for byte
+    HelmTemplate(charts::Arguments),
     /// Compare the sandbox with a real server: recordings, kubectl and helm sessions (the default)
     Test(test::Arguments),
 }
@@ -37,6 +40,7 @@ pub(crate) fn run(command: Option<Command>) -> Outcome {
         Command::Down => down::run(),
         Command::Env => env::run(),
         Command::Outside(arguments) => outside::run(&arguments),
+        Command::HelmTemplate(arguments) => charts::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
     }
 }

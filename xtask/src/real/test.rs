@@ -33,6 +33,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(kubectl) = &arguments.kubectl {
         return live(kubectl);
     }
+    // Charts need no server.
+    if arguments.only.is_empty() || arguments.only.iter().any(|part| part == "helm-template") {
+        super::charts::run(&super::charts::Arguments::default())?;
+    }
     let (fixtures, allowed) = conformance::committed()?;
     // What we allow ourselves is not allowed to a real server.
     let allowed = if arguments.real { Vec::new() } else { allowed };

@@ -162,6 +162,7 @@ impl ExecError {
             let message = match error.cause.as_deref() {
                 None => error.message.clone(),
                 Some(Cause::Exec(_)) => error.message.trim_end().to_owned(),
+                // A template that is not there is the end of the chain, told as it is.
                 Some(Cause::Text(text)) if text.starts_with("template: no template ") => {
                     format!("{}\n{text}", error.message.trim_end())
                 }

@@ -85,7 +85,8 @@ impl KubeVersion {
         let fault = |why: String| format!("invalid kube version '{text}': {why}");
         match flavour {
             Flavour::V3 => {
-                let version = Version::parse(text).map_err(|error| fault(error.to_string()))?;
+                let version = Version::parse_as(text, flavour.versions())
+                    .map_err(|error| fault(error.to_string()))?;
                 let full = format!("v{version}");
                 Ok(Self {
                     normalized: full.clone(),

@@ -83,7 +83,7 @@ impl Sorted {
             return Ok(());
         }
         for (index, (at, content)) in split::documents(file.text, flavour).into_iter().enumerate() {
-            let document = document(file, index, at, content)?;
+            let document = document(file, index, at, content, flavour)?;
             self.place(document);
         }
         Ok(())
@@ -152,6 +152,7 @@ fn document(
     index: usize,
     at: usize,
     content: &str,
+    flavour: Flavour,
 ) -> Result<Document, HelmError> {
     let fault = |message: &str, line: usize| {
         // Lines of the output lead back to lines of the template.
@@ -170,7 +171,8 @@ fn document(
     };
     let object = yaml::parse(content).map_err(|error| fault(&decode::wrap(&error), error.line))?;
     let mut head = Head::default();
-    head.read(&object).map_err(|message| fault(&message, 1))?;
+    head.read(&object, flavour)
+        .map_err(|message| fault(&message, 1))?;
     // The object begins behind its comments.
     let comments: usize = content
         .split_inclusive('\n')
@@ -203,8 +205,11 @@ struct Head {
 }
 
 impl Head {
-    fn read(&mut self, object: &Value) -> Result<(), String> {
-        let go_type = "releaseutil.SimpleHead";
+    fn read(&mut self, object: &Value, flavour: Flavour) -> Result<(), String> {
+        let go_type = match flavour {
+            Flavour::V3 => "releaseutil.SimpleHead",
+            Flavour::V4 => "util.SimpleHead",
+        };
         let Some(mut fields) = Fields::of(object, "SimpleHead", go_type)? else {
             return Ok(());
         };

@@ -28,6 +28,16 @@ pub(crate) type Found = (String, std::sync::Arc<[u8]>);
 
 /// Loads the chart in a directory of a tree.
 pub fn load_directory(tree: &SourceTree, path: &str, flavour: Flavour) -> Result<Chart, HelmError> {
+    let chart_yaml = directory::join(path, "Chart.yaml");
+    if flavour == Flavour::V4 && !matches!(tree.kind(&chart_yaml), Ok(Some(_))) {
+        return Err(HelmError::Chart {
+            message: format!(
+                "unable to detect chart at {chart_yaml}: open {chart_yaml}: no such file or directory"
+            ),
+            file: chart_yaml,
+            line: 0,
+        });
+    }
     let found = directory::walk(tree, path)?;
     files::assemble(found, path, flavour, 0)
 }

@@ -190,7 +190,7 @@ impl Prepared {
     fn check_kube_version(&self, options: &Options) -> Result<(), HelmError> {
         let range = &self.chart.metadata.kube_version;
         let version = &options.capabilities.kube_version;
-        if range.is_empty() || crate::tree::compatible(range, &version.normalized) {
+        if range.is_empty() || crate::tree::compatible(range, &version.normalized, self.flavour) {
             return Ok(());
         }
         Err(HelmError::KubeVersion {
@@ -234,6 +234,14 @@ impl Flavour {
         match self {
             Self::V3 => Edition::Helm3,
             Self::V4 => Edition::Helm4,
+        }
+    }
+
+    /// The library that reads its versions.
+    pub(crate) fn versions(self) -> version::Edition {
+        match self {
+            Self::V3 => version::Edition::V33,
+            Self::V4 => version::Edition::V35,
         }
     }
 }

@@ -114,12 +114,11 @@ pub(crate) fn capabilities_value(capabilities: &Capabilities, flavour: Flavour) 
     let package = package(flavour);
     let kube = &capabilities.kube_version;
     let text = |text: &str| Value::from(text);
-    let mut fields = vec![("Version", text(&kube.version))];
-    if flavour == Flavour::V4 {
-        fields.push(("normalizedVersion", text(&kube.normalized)));
-    }
-    fields.push(("Major", text(&kube.major)));
-    fields.push(("Minor", text(&kube.minor)));
+    let fields = vec![
+        ("Version", text(&kube.version)),
+        ("Major", text(&kube.major)),
+        ("Minor", text(&kube.minor)),
+    ];
     let mut version = Struct::new(format!("{package}.KubeVersion"), fields);
     let (full, normal) = (kube.version.clone(), kube.normalized.clone());
     version.string = Some(normal.as_str().into());
@@ -131,9 +130,6 @@ pub(crate) fn capabilities_value(capabilities: &Capabilities, flavour: Flavour) 
             Ok(Value::from(normal.as_str()))
         }),
     ];
-    version.json = Some(model::json!({
-        "Version": kube.version, "Major": kube.major, "Minor": kube.minor,
-    }));
     let served = Rc::new(capabilities.api_versions.clone());
     let items = served.iter().map(|api| text(api)).collect();
     let has = Method::new("Has", vec![Type::String], move |arguments| {

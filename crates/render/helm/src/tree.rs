@@ -185,7 +185,11 @@ impl ChartTree {
                 let dependency = &self.wanted[*want].dependency;
                 let node = &self.nodes[*child];
                 node.name == dependency.name
-                    && compatible(&dependency.version, &node.chart.metadata.version)
+                    && compatible(
+                        &dependency.version,
+                        &node.chart.metadata.version,
+                        self.flavour,
+                    )
             })
         };
         let mut chosen: Vec<NodeId> = present.iter().copied().filter(|c| !asked_for(c)).collect();
@@ -207,7 +211,11 @@ impl ChartTree {
         let found = present.iter().copied().find(|child| {
             let node = &self.nodes[*child];
             node.name == dependency.name
-                && compatible(&dependency.version, &node.chart.metadata.version)
+                && compatible(
+                    &dependency.version,
+                    &node.chart.metadata.version,
+                    self.flavour,
+                )
         })?;
         let mut copy = self.nodes[found].clone();
         if !alias.is_empty() {
@@ -404,8 +412,12 @@ impl ChartTree {
 }
 
 /// Whether a version lies in a range; what cannot be read does not.
-pub(crate) fn compatible(range: &str, version: &str) -> bool {
-    match (Constraint::parse(range), Version::parse(version)) {
+pub(crate) fn compatible(range: &str, version: &str, flavour: Flavour) -> bool {
+    let edition = flavour.versions();
+    match (
+        Constraint::parse_as(range, edition),
+        Version::parse_as(version, edition),
+    ) {
         (Ok(range), Ok(version)) => range.check(&version),
         _ => false,
     }

@@ -90,7 +90,13 @@ fn apply(layer: &Layer, base: &mut Map<String, Value>, flavour: Flavour) -> Resu
             Ok(())
         }
         Layer::Json(line) => json_layer(line, base, flavour),
+        Layer::Set(line) if flavour == Flavour::V4 => {
+            flag("--set", set::set_leniently(line, base, false))
+        }
         Layer::Set(line) => flag("--set", set(line, base)),
+        Layer::Text(line) if flavour == Flavour::V4 => {
+            flag("--set-string", set::set_leniently(line, base, true))
+        }
         Layer::Text(line) => flag("--set-string", set_string(line, base)),
         Layer::Files { line, contents } => {
             let read = |name: &str| {

@@ -12,6 +12,7 @@
 //! ```
 
 pub mod case;
+pub mod charts;
 pub mod differences;
 pub mod fixture;
 mod hooks;

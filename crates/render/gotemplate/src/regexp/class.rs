@@ -139,13 +139,6 @@ pub(super) fn class(t: &mut Translator<'_>) -> Result<(), String> {
         if c == ']' && !first {
             break;
         }
-        // `-` in the middle is only fine right before the end.
-        if c == '-' && !first && !rest[1..].starts_with(']') {
-            let shown: usize = rest[1..].chars().next().map_or(0, char::len_utf8);
-            if rest.len() > 1 {
-                return error("invalid character class range", &rest[..=shown]);
-            }
-        }
         first = false;
         if let Some((set, length)) = posix(rest)? {
             out.push_str(&set);

@@ -28,10 +28,14 @@ pub(crate) fn load(
     depth: usize,
 ) -> Result<Chart, HelmError> {
     let unpacked = unpack(bytes, flavour).map_err(|message| HelmError::Chart {
-        message: if message == BAD_GZIP && depth == 0 {
-            format!("file '{name}' does not appear to be a valid chart file (details: {message})")
-        } else {
-            message
+        message: match (depth, flavour) {
+            (0, _) if message == BAD_GZIP => {
+                format!(
+                    "file '{name}' does not appear to be a valid chart file (details: {message})"
+                )
+            }
+            (0, Flavour::V4) => "unable to load chart archive".to_owned(),
+            _ => message,
         },
         file: name.to_owned(),
         line: 0,
@@ -52,7 +56,8 @@ pub(crate) fn check_kind(bytes: &[u8], name: &str) -> Result<(), HelmError> {
     } else {
         let head = &bytes[..bytes.len().min(512)];
         let binary = |b: &u8| matches!(b, 0..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f);
-        let kind = if head.iter().any(binary) {
+        // Go looks at 512 bytes, those behind a short file's end as zeros.
+        let kind = if head.len() < 512 || head.iter().any(binary) {
             "application/octet-stream"
         } else {
             "text/plain; charset=utf-8"

@@ -18,7 +18,11 @@ impl Flavour {
 pub(crate) fn read(text: &str, into: &mut Metadata, flavour: Flavour) -> Result<(), String> {
     let value = decode::parse(text)?;
     let package = flavour.package();
-    let Some(mut fields) = Fields::of(&value, "Metadata", &format!("{package}.Metadata"))? else {
+    let go_type = match flavour {
+        Flavour::V3 => "chart.Metadata",
+        Flavour::V4 => "loader.chartBase",
+    };
+    let Some(mut fields) = Fields::of(&value, "Metadata", go_type)? else {
         return Ok(());
     };
     fields.text("name", &mut into.name);

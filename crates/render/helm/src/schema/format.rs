@@ -25,6 +25,21 @@ pub(super) fn follows(format: &str, text: &str) -> bool {
     }
 }
 
+/// What Helm 4 says most often about a text that does not follow a format.
+pub(super) fn why(format: &str) -> &'static str {
+    match format {
+        "ipv4" => "expected four decimals",
+        "ipv6" => "missing colon",
+        "email" => "missing @",
+        "hostname" => "label must be 1 to 63 characters long",
+        "date-time" => "less than 20 characters long",
+        "time" => "less than 9 characters long",
+        "uuid" => "must have 5 elements",
+        "json-pointer" => "not starting with /",
+        _ => "it has another form",
+    }
+}
+
 fn is_email(text: &str) -> bool {
     match text.rsplit_once('@') {
         Some((local, domain)) => {

@@ -258,7 +258,10 @@ impl<'a> Check<'a> {
             && !format::follows(wanted, text)
         {
             let text = quote(text);
-            return Some(job.one(format!("{text} is not valid {wanted}: does not follow it")));
+            return Some(job.one(format!(
+                "{text} is not valid {wanted}: {}",
+                format::why(wanted)
+            )));
         }
         None
     }

@@ -120,15 +120,15 @@ impl Coalescer<'_> {
                 }
                 Some(Value::Map(table)) => match default {
                     Value::Map(source) => {
-                        if self.flavour == Flavour::V4 && nulls == Nulls::Remove {
-                            drop_nulls(&source);
-                        }
                         let is_child = |id: &NodeId| self.tree.node(*id).name.as_bytes() == &*key;
                         let nulls = if node.dependencies.iter().any(is_child) {
                             Nulls::Keep
                         } else {
                             nulls
                         };
+                        if self.flavour == Flavour::V4 && nulls == Nulls::Remove {
+                            drop_nulls(&source);
+                        }
                         self.tables(&table, &source, &join(&prefix, &key.lossy()), nulls);
                     }
                     default if default.is_nil() => {}

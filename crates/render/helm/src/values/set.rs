@@ -41,6 +41,17 @@ pub fn set_file(
     parser.parse(into)
 }
 
+/// A flag as Helm 4 reads it.
+pub(super) fn set_leniently(
+    line: &str,
+    into: &mut Map<String, Value>,
+    text: bool,
+) -> Result<(), String> {
+    let mut parser = Parser::new(line, if text { Kind::Text } else { Kind::Typed });
+    parser.lenient = true;
+    parser.parse(into)
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Typed,
@@ -63,6 +74,7 @@ struct Parser<'a> {
     chars: Vec<char>,
     at: usize,
     kind: Kind,
+    lenient: bool,
     read: Option<ReadFile<'a>>,
 }
 
@@ -76,6 +88,7 @@ impl<'a> Parser<'a> {
             chars: line.chars().collect(),
             at: 0,
             kind,
+            lenient: false,
             read: None,
         }
     }
@@ -190,6 +203,10 @@ impl<'a> Parser<'a> {
     fn index(&mut self) -> Result<i64, Stop> {
         let (text, last) = self.until(&[']']);
         if last.is_none() {
+            // Helm 4 takes a line that ends here for one that is done.
+            if self.lenient {
+                return Err(Stop::End);
+            }
             return fault("error parsing index: EOF".into());
         }
         text.parse().or_else(|_| {
