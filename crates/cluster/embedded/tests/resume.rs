@@ -14,7 +14,7 @@ impl Folder {
         let path =
             std::env::temp_dir().join(format!("tiphys-resume-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
+        std::fs::create_dir_all(&path).expect("a folder for the test");
         Self(path)
     }
 }

@@ -25,7 +25,7 @@ impl World {
     pub(crate) fn open(data: Option<&Path>, at: &str) -> Self {
         let options = Options {
             data: data.map(Path::to_owned),
-            clock: Clock::Virtual(Timestamp::parse(at).unwrap()),
+            clock: Clock::Virtual(Timestamp::parse(at).expect("a test's own input is good")),
             seed: Some(7),
             nodes: vec![NodeSize {
                 pods: 20_000,
@@ -37,8 +37,8 @@ impl World {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .unwrap();
-        let cluster = Cluster::open(&options).unwrap();
+            .expect("a test's own input is good");
+        let cluster = Cluster::open(&options).expect("a test's own input is good");
         let world = Self { cluster, runtime };
         world.advance(0);
         world
@@ -84,7 +84,7 @@ impl World {
             },
         };
         let answer = self.runtime.block_on(self.cluster.call(request));
-        let text = String::from_utf8(answer.bytes()).unwrap();
+        let text = String::from_utf8(answer.bytes()).expect("a test's own input is good");
         (answer.status(), text.parse().unwrap_or(Value::Null))
     }
 
@@ -132,7 +132,9 @@ impl World {
                     e["count"]
                 );
                 (
-                    text(&e["metadata"]["resourceVersion"]).parse().unwrap(),
+                    text(&e["metadata"]["resourceVersion"])
+                        .parse()
+                        .expect("a test's own input is good"),
                     line,
                 )
             })
