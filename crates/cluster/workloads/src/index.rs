@@ -15,22 +15,25 @@ use model::{LabelSelector, Map, Value, meta};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+/// Namespace and name.
+type Place = (Arc<str>, Arc<str>);
+
 /// The facts.
 #[derive(Debug, Default)]
 pub struct Index {
     spaces: BTreeMap<Arc<str>, Space>,
     nodes: BTreeMap<Arc<str>, NodeFacts>,
     /// Pods that no node would take when they were last looked at.
-    waiting: BTreeSet<(Arc<str>, Arc<str>)>,
+    waiting: BTreeSet<Place>,
     /// Claims without a volume.
-    unbound: BTreeSet<(Arc<str>, Arc<str>)>,
+    unbound: BTreeSet<Place>,
     /// The Deployment of each ReplicaSet.
-    deployments: HashMap<(Arc<str>, Arc<str>), Arc<str>>,
+    deployments: HashMap<Place, Arc<str>>,
     /// A digest of the spec of each autoscaler.
-    autoscalers: BTreeMap<(Arc<str>, Arc<str>), u64>,
-    daemon_sets: BTreeSet<(Arc<str>, Arc<str>)>,
+    autoscalers: BTreeMap<Place, u64>,
+    daemon_sets: BTreeSet<Place>,
     /// Volumes by the claim they are for.
-    volumes: BTreeMap<(Arc<str>, Arc<str>), BTreeSet<Arc<str>>>,
+    volumes: BTreeMap<Place, BTreeSet<Arc<str>>>,
     events: event::Events,
 }
 

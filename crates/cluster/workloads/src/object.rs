@@ -180,8 +180,7 @@ pub(crate) fn digest(value: &Value) -> u64 {
         }
     }
     let mut sum = Fnv(0xcbf2_9ce4_8422_2325);
-    use std::io::Write as _;
-    let _ = write!(sum, "{value}");
+    let _ = std::io::Write::write_fmt(&mut sum, format_args!("{value}"));
     sum.0
 }
 

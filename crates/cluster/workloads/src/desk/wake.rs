@@ -45,11 +45,9 @@ impl Desk {
             view::PODS => self.learn_pod(namespace, name, new, all),
             view::EVENTS => self.index.learn_event(namespace, name, new),
             view::REPLICA_SETS => self.learn_replica_set(namespace, name, new, all),
-            view::DEPLOYMENTS => {
-                // What the controller writes itself needs no second look.
-                if all || new.is_some_and(is_behind) {
-                    self.wake(here(Kind::Deployment));
-                }
+            // What the controller writes itself needs no second look.
+            view::DEPLOYMENTS if all || new.is_some_and(is_behind) => {
+                self.wake(here(Kind::Deployment));
             }
             view::REPLICATION_CONTROLLERS => self.wake(here(Kind::ReplicationController)),
             view::STATEFUL_SETS => self.wake(here(Kind::StatefulSet)),

@@ -281,7 +281,7 @@ fn update_slice(
 }
 
 fn legacy(view: &View<'_>, service: &Value, found: &[Endpoint<'_>], reaction: &mut Reaction) {
-    let mut groups: BTreeMap<String, (Vec<Value>, Vec<Value>, Vec<Value>)> = BTreeMap::new();
+    let mut groups: BTreeMap<String, [Vec<Value>; 3]> = BTreeMap::new();
     let publish = flag(service, "/spec/publishNotReadyAddresses");
     for endpoint in found.iter().filter(|e| publish || !e.pod.deleting) {
         let mut address =
@@ -296,17 +296,17 @@ fn legacy(view: &View<'_>, service: &Value, found: &[Endpoint<'_>], reaction: &m
         let key = Value::from(ports.clone()).to_string();
         let group = groups
             .entry(key)
-            .or_insert_with(|| (ports, Vec::new(), Vec::new()));
+            .or_insert_with(|| [ports, Vec::new(), Vec::new()]);
         if endpoint.ready {
-            &mut group.1
+            &mut group[1]
         } else {
-            &mut group.2
+            &mut group[2]
         }
         .push(address);
     }
     let subsets: Vec<Value> = groups
         .into_values()
-        .map(|(ports, ready, unready)| {
+        .map(|[ports, ready, unready]| {
             let mut subset = Map::new();
             for (field, list) in [
                 ("addresses", ready),

@@ -264,7 +264,7 @@ impl<'a> Look<'a> {
 
     // When the next Pod may be made after a failure.
     fn backoff_until(&self) -> Option<Timestamp> {
-        let (failures, last) = self.account.failures(self.pods);
+        let (failures, last) = account::failures(self.pods);
         let last = last?;
         let shift = (failures - 1).clamp(0, 20);
         let wait = (BACKOFF_SECONDS << shift).min(BACKOFF_MAX);
@@ -300,14 +300,15 @@ impl<'a> Look<'a> {
 
     // Writes down how the Job ends: first what it will be, then, with all Pods counted, what it is.
     fn pronounce(&mut self, verdict: &Verdict, settled: bool, reaction: &mut Reaction) {
-        let (interim, last) = match verdict.failed {
-            true => ("FailureTarget", "Failed"),
-            false => ("SuccessCriteriaMet", "Complete"),
+        let (interim, last) = if verdict.failed {
+            ("FailureTarget", "Failed")
+        } else {
+            ("SuccessCriteriaMet", "Complete")
         };
         let (reason, message) = (verdict.reason.as_str(), verdict.message.as_str());
         self.account
             .set_condition(self.view, [interim, "True", reason, message]);
-        if !settled || self.account.terminating > 0 || self.account.unsaid(self.job, interim) {
+        if !settled || self.account.terminating > 0 || !is_condition_true(self.job, interim) {
             return;
         }
         self.account

@@ -82,28 +82,25 @@ fn beat(view: &View<'_>, node: &Value, reaction: &mut Reaction) {
         "renewTime": view.now.rfc3339_micros(),
     });
     let mut next = view.now.plus_seconds(BEAT_SECONDS);
-    match view.get(LEASES, LEASE_SPACE, name) {
-        Some(lease) => {
-            let last = time(&lease, "/spec/renewTime").unwrap_or_default();
-            let due = last.plus_seconds(BEAT_SECONDS);
-            if due > view.now {
-                next = due;
-            } else {
-                let path = LEASE.path(LEASE_SPACE, name);
-                reaction.push(patch(KUBELET, path, &json!({"spec": spec})).forget());
-            }
+    if let Some(lease) = view.get(LEASES, LEASE_SPACE, name) {
+        let last = time(&lease, "/spec/renewTime").unwrap_or_default();
+        let due = last.plus_seconds(BEAT_SECONDS);
+        if due > view.now {
+            next = due;
+        } else {
+            let path = LEASE.path(LEASE_SPACE, name);
+            reaction.push(patch(KUBELET, path, &json!({"spec": spec})).forget());
         }
-        None => {
-            let lease = json!({
-                "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-                "metadata": {"name": name, "ownerReferences": [{
-                    "apiVersion": "v1", "kind": "Node", "name": name, "uid": meta::uid(node),
-                }]},
-                "spec": spec,
-            });
-            let path = LEASE.collection(LEASE_SPACE);
-            reaction.push(create(KUBELET, path, &lease).forget());
-        }
+    } else {
+        let lease = json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+            "metadata": {"name": name, "ownerReferences": [{
+                "apiVersion": "v1", "kind": "Node", "name": name, "uid": meta::uid(node),
+            }]},
+            "spec": spec,
+        });
+        let path = LEASE.collection(LEASE_SPACE);
+        reaction.push(create(KUBELET, path, &lease).forget());
     }
     reaction.look_at(next);
 }

@@ -152,10 +152,6 @@ impl Look<'_> {
         self.available(pod).is_some_and(|at| at <= self.view.now)
     }
 
-    fn is_healthy(&self, pod: &Value) -> bool {
-        is_ready(pod) && !is_going(pod)
-    }
-
     fn go_on(&mut self) {
         if self.keep() && self.shrink() {
             self.renew();
@@ -320,7 +316,7 @@ impl Look<'_> {
                 self.reaction.acts.extend(act);
                 return;
             }
-            if !self.is_healthy(pod) {
+            if !is_ready(pod) || is_going(pod) {
                 return;
             }
         }

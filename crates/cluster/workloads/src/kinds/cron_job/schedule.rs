@@ -32,7 +32,7 @@ impl Schedule {
         for prefix in ["TZ=", "CRON_TZ="] {
             if let Some(rest) = text.strip_prefix(prefix) {
                 let (named, rest) = rest.split_once(' ').ok_or("missing fields")?;
-                zone = named.to_owned();
+                named.clone_into(&mut zone);
                 text = rest.trim();
             }
         }

@@ -74,11 +74,7 @@ impl Look<'_> {
             _ => None,
         };
         if let Some(only) = only {
-            if self.sets[only].replicas != wanted {
-                self.resize_set(only, wanted);
-            } else {
-                self.resize_set(only, wanted);
-            }
+            self.resize_set(only, wanted);
             return;
         }
         if active.is_empty() {

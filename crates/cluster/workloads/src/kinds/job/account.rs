@@ -139,7 +139,7 @@ impl Account {
         let held: BTreeSet<&str> = pods
             .iter()
             .filter(|p| meta::finalizers(p).any(|f| f == TRACKING))
-            .map(|p| meta::uid(p))
+            .map(meta::uid)
             .collect();
         let said: BTreeSet<&str> = ["succeeded", "failed"]
             .iter()
@@ -165,27 +165,6 @@ impl Account {
                     && !self.taken_indexes.contains(i)
             })
             .collect()
-    }
-
-    /// How many Pods failed since one succeeded, and when the last one did.
-    pub(super) fn failures(&self, pods: &[Value]) -> (i64, Option<Timestamp>) {
-        let ends = |phase: &str| -> Vec<Timestamp> {
-            let of = pods
-                .iter()
-                .filter(|p| meta::text_at(p, "/status/phase") == phase);
-            of.map(finished_at).collect()
-        };
-        let success = ends("Succeeded").into_iter().max();
-        let failures: Vec<Timestamp> = ends("Failed")
-            .into_iter()
-            .filter(|at| success.is_none_or(|s| *at > s))
-            .collect();
-        (failures.len() as i64, failures.into_iter().max())
-    }
-
-    /// Whether a condition is new: it must be stored before what follows from it.
-    pub(super) fn unsaid(&self, job: &Value, kind: &str) -> bool {
-        !is_condition_true(job, kind)
     }
 
     pub(super) fn set_condition(
@@ -255,4 +234,20 @@ fn finished_at(pod: &Value) -> Timestamp {
         .or_else(|| meta::deletion_timestamp(pod))
         .or_else(|| meta::creation_timestamp(pod))
         .unwrap_or_default()
+}
+
+/// How many Pods failed since one succeeded, and when the last one did.
+pub(super) fn failures(pods: &[Value]) -> (i64, Option<Timestamp>) {
+    let ends = |phase: &str| -> Vec<Timestamp> {
+        let of = pods
+            .iter()
+            .filter(|p| meta::text_at(p, "/status/phase") == phase);
+        of.map(finished_at).collect()
+    };
+    let success = ends("Succeeded").into_iter().max();
+    let failures: Vec<Timestamp> = ends("Failed")
+        .into_iter()
+        .filter(|at| success.is_none_or(|s| *at > s))
+        .collect();
+    (failures.len() as i64, failures.into_iter().max())
 }
