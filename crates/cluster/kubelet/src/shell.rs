@@ -70,7 +70,9 @@ pub(crate) struct Process {
 
 impl std::fmt::Debug for Process {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Process").field("exit", &self.exit).finish()
+        f.debug_struct("Process")
+            .field("exit", &self.exit)
+            .finish_non_exhaustive()
     }
 }
 
@@ -162,16 +164,14 @@ impl Process {
         };
         let words = argv.to_vec();
         let future: Future0<i32> = Box::pin(async move {
-            match script {
-                Some(text) => shell.script(&text, &streams).await,
-                None => {
-                    let manner = Manner {
-                        checked: false,
-                        last: true,
-                    };
-                    confined(shell.call(&words, &streams, manner).await).unwrap_or(124)
-                }
+            if let Some(text) = script {
+                return shell.script(&text, &streams).await;
             }
+            let manner = Manner {
+                checked: false,
+                last: true,
+            };
+            confined(shell.call(&words, &streams, manner).await).unwrap_or(124)
         });
         Some((task, Some(future)))
     }
@@ -322,8 +322,7 @@ fn unwrapped(argv: &[String]) -> &[String] {
         let base = first.rsplit('/').next().unwrap_or(first);
         match (base, tail.first().map(String::as_str)) {
             ("tini" | "dumb-init", Some(flag)) if flag.starts_with('-') => rest = &tail[1..],
-            ("tini" | "dumb-init", _) => rest = tail,
-            ("-g" | "-v" | "--", _) => rest = tail,
+            ("tini" | "dumb-init" | "-g" | "-v" | "--", _) => rest = tail,
             _ => break,
         }
     }

@@ -132,14 +132,12 @@ async fn plain(
 async fn sleep(shell: &mut Shell, arguments: &[String], streams: &Streams) -> Outcome {
     let mut micros = 0_i64;
     for argument in arguments {
-        match duration(argument) {
-            Some(time) => micros = micros.saturating_add(time),
-            None => {
-                let text = format!("sleep: invalid time interval '{argument}'\n");
-                shell.write(&streams.err, &text)?;
-                return Ok(1);
-            }
-        }
+        let Some(time) = duration(argument) else {
+            let text = format!("sleep: invalid time interval '{argument}'\n");
+            shell.write(&streams.err, &text)?;
+            return Ok(1);
+        };
+        micros = micros.saturating_add(time);
     }
     if arguments.is_empty() {
         shell.write(&streams.err, "sleep: missing operand\n")?;

@@ -57,7 +57,9 @@ pub(crate) struct Board {
 
 impl std::fmt::Debug for Board {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Board").field("jobs", &self.jobs).finish()
+        f.debug_struct("Board")
+            .field("jobs", &self.jobs)
+            .finish_non_exhaustive()
     }
 }
 
@@ -621,13 +623,11 @@ impl Shell {
                         own.input = Feed::default();
                         continue;
                     }
-                    match self.files.read(&path) {
-                        Ok(text) => own.input = Feed::new(text),
-                        Err(_) => {
-                            self.complain(streams, &format!("can't open {target}: no such file"))?;
-                            return Ok(None);
-                        }
-                    }
+                    let Ok(text) = self.files.read(&path) else {
+                        self.complain(streams, &format!("can't open {target}: no such file"))?;
+                        return Ok(None);
+                    };
+                    own.input = Feed::new(text);
                 }
                 RedirectKind::Write | RedirectKind::Append => {
                     if let Some(code) = self.open_socket(&target, streams).await? {

@@ -67,7 +67,8 @@ pub(crate) fn reach(world: &dyn World, namespace: &str, ports: &[u16], ask: &Que
         [pod, service, space] if world.exists("", "services", space, service) => {
             pod_reach(world, space, service, pod, ask.port)
         }
-        _ if host.ends_with(".cluster.local") || host.ends_with(".svc") => Reach::Unknown,
+        [.., "svc"] => Reach::Unknown,
+        _ if host.ends_with(".cluster.local") => Reach::Unknown,
         _ => Reach::Open(outside(host)),
     }
 }

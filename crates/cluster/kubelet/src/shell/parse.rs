@@ -189,8 +189,7 @@ impl Parser {
                     commands.push(command);
                     self.blanks();
                     match self.peek() {
-                        None | Some(')') => break,
-                        Some(';') => break,
+                        None | Some(')' | ';') => break,
                         Some(c) => return Err(self.unexpected(&c.to_string())),
                     }
                 }

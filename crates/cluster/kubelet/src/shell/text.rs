@@ -20,7 +20,7 @@ pub(crate) fn unescape(text: &str) -> String {
             Some('e') => out.push('\u{1b}'),
             Some('f') => out.push('\u{c}'),
             Some('v') => out.push('\u{b}'),
-            Some('\\') => out.push('\\'),
+            Some('\\') | None => out.push('\\'),
             Some('\'') => out.push('\''),
             Some('"') => out.push('"'),
             Some('c') => break,
@@ -50,7 +50,6 @@ pub(crate) fn unescape(text: &str) -> String {
                 out.push('\\');
                 out.push(other);
             }
-            None => out.push('\\'),
         }
     }
     out

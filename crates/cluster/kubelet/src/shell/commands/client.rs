@@ -138,7 +138,7 @@ fn curl_options(arguments: &[String]) -> Curl {
                     }
                 }
             }
-            url => curl.url = url.to_owned(),
+            url => url.clone_into(&mut curl.url),
         }
     }
     curl

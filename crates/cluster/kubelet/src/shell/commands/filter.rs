@@ -47,8 +47,7 @@ fn parse(arguments: &[String], with_value: &str) -> Parsed {
             flags.insert(letter, value.to_owned());
             continue;
         }
-        let mut chars = letters.char_indices();
-        while let Some((at, letter)) = chars.next() {
+        for (at, letter) in letters.char_indices() {
             if with_value.contains(letter) {
                 let value = &letters[at + letter.len_utf8()..];
                 let value = if value.is_empty() {
@@ -549,14 +548,10 @@ fn base64(shell: &Shell, arguments: &[String], streams: &Streams) -> Outcome {
         return Ok(0);
     }
     let joined: String = found.text.split_whitespace().collect();
-    match STANDARD.decode(joined) {
-        Ok(bytes) => {
-            shell.write(&streams.out, &String::from_utf8_lossy(&bytes))?;
-            Ok(0)
-        }
-        Err(_) => {
-            shell.write(&streams.err, "base64: invalid input\n")?;
-            Ok(1)
-        }
-    }
+    let Ok(bytes) = STANDARD.decode(joined) else {
+        shell.write(&streams.err, "base64: invalid input\n")?;
+        return Ok(1);
+    };
+    shell.write(&streams.out, &String::from_utf8_lossy(&bytes))?;
+    Ok(0)
 }

@@ -28,7 +28,7 @@ pub(crate) async fn run(
     let levels = || u32::try_from(number(1)).unwrap_or(1);
     Some(match name {
         ":" | "true" | "umask" | "ulimit" | "shopt" | "hash" | "alias" | "sync" | "jobs"
-        | "disown" => Ok(0),
+        | "disown" | "kill" => Ok(0),
         "false" => Ok(1),
         "echo" => echo(shell, arguments, streams),
         "printf" => printf(shell, arguments, streams),
@@ -36,14 +36,20 @@ pub(crate) async fn run(
         "return" => Err(Flow::Return(number(shell.status) & 0xff)),
         "break" => Err(Flow::Break(levels())),
         "continue" => Err(Flow::Continue(levels())),
-        "set" => set(shell, arguments),
+        "set" => {
+            set(shell, arguments);
+            Ok(0)
+        }
         "shift" => {
             let count = usize::try_from(number(1)).unwrap_or(0);
             let count = count.min(shell.arguments.len());
             shell.arguments.drain(..count);
             Ok(0)
         }
-        "export" | "readonly" | "local" | "declare" | "typeset" => declare(shell, name, arguments),
+        "export" | "readonly" | "local" | "declare" | "typeset" => {
+            declare(shell, name, arguments);
+            Ok(0)
+        }
         "unset" => {
             for argument in arguments {
                 shell.variables.remove(argument);
@@ -73,10 +79,12 @@ pub(crate) async fn run(
         "builtin" | "nohup" if !arguments.is_empty() => {
             shell.call(arguments, streams, manner).await
         }
-        "trap" => trap(shell, arguments),
+        "trap" => {
+            trap(shell, arguments);
+            Ok(0)
+        }
         "wait" => wait(shell, arguments, streams).await,
-        "kill" => Ok(0),
-        "read" => read(shell, arguments, streams),
+        "read" => Ok(i32::from(!read(shell, arguments, streams))),
         "test" | "[" | "[[" => test::run(shell, name, arguments, streams),
         "let" => {
             let mut value = 0;
@@ -185,16 +193,15 @@ fn switch(shell: &mut Shell, letter: char, on: bool) {
     }
 }
 
-fn set(shell: &mut Shell, arguments: &[String]) -> Outcome {
+fn set(shell: &mut Shell, arguments: &[String]) {
     let used = options(shell, arguments);
     let ended = used > 0 && arguments.get(used - 1).is_some_and(|word| word == "--");
     if used < arguments.len() || ended {
         shell.arguments = arguments.get(used..).unwrap_or(&[]).to_vec();
     }
-    Ok(0)
 }
 
-fn declare(shell: &mut Shell, kind: &str, arguments: &[String]) -> Outcome {
+fn declare(shell: &mut Shell, kind: &str, arguments: &[String]) {
     for argument in arguments.iter().filter(|a| !a.starts_with('-')) {
         let (name, value) = match argument.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -215,7 +222,6 @@ fn declare(shell: &mut Shell, kind: &str, arguments: &[String]) -> Outcome {
             shell.variables.remove(name);
         }
     }
-    Ok(0)
 }
 
 fn change_directory(shell: &mut Shell, arguments: &[String], streams: &Streams) -> Outcome {
@@ -301,9 +307,9 @@ async fn look_up(
     Ok(code)
 }
 
-fn trap(shell: &mut Shell, arguments: &[String]) -> Outcome {
+fn trap(shell: &mut Shell, arguments: &[String]) {
     let [action, signals @ ..] = arguments else {
-        return Ok(0);
+        return;
     };
     for signal in signals {
         let signal = match signal.trim_start_matches("SIG") {
@@ -318,7 +324,6 @@ fn trap(shell: &mut Shell, arguments: &[String]) -> Outcome {
             shell.traps.insert(signal.to_owned(), action.clone());
         }
     }
-    Ok(0)
 }
 
 async fn wait(shell: &mut Shell, arguments: &[String], streams: &Streams) -> Outcome {
@@ -341,13 +346,14 @@ async fn wait(shell: &mut Shell, arguments: &[String], streams: &Streams) -> Out
     Ok(code.unwrap_or(0))
 }
 
-fn read(shell: &mut Shell, arguments: &[String], streams: &Streams) -> Outcome {
+// False at the end of the input.
+fn read(shell: &mut Shell, arguments: &[String], streams: &Streams) -> bool {
     let names: Vec<&String> = arguments.iter().filter(|a| !a.starts_with('-')).collect();
     let Some(line) = streams.input.line() else {
         for name in names {
             shell.set(name, "");
         }
-        return Ok(1);
+        return false;
     };
     let separators = shell
         .variables
@@ -361,7 +367,7 @@ fn read(shell: &mut Shell, arguments: &[String], streams: &Streams) -> Outcome {
         .to_owned();
     if names.is_empty() {
         shell.set("REPLY", rest);
-        return Ok(0);
+        return true;
     }
     for (at, name) in names.iter().enumerate() {
         if at + 1 == names.len() {
@@ -382,5 +388,5 @@ fn read(shell: &mut Shell, arguments: &[String], streams: &Streams) -> Outcome {
         shell.set(name, word);
         rest = tail;
     }
-    Ok(0)
+    true
 }

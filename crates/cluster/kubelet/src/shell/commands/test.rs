@@ -114,11 +114,13 @@ impl<'a> Test<'a> {
             return Ok(holds);
         }
         let operand = self.peek(1);
-        if let (Some(operand), true) = (operand, first.len() == 2 && first.starts_with('-')) {
-            if let Some(holds) = self.unary(first, operand) {
-                self.at += 2;
-                return Ok(holds);
-            }
+        if let Some(operand) = operand
+            && first.len() == 2
+            && first.starts_with('-')
+            && let Some(holds) = self.unary(first, operand)
+        {
+            self.at += 2;
+            return Ok(holds);
         }
         self.at += 1;
         Ok(!first.is_empty())
