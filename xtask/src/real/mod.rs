@@ -2,22 +2,29 @@
 
 mod down;
 mod env;
+mod git;
+mod kustomize;
+pub(crate) mod outside;
 pub(crate) mod plane;
 pub(crate) mod sessions;
 mod test;
 mod up;
+pub(crate) mod workloads;
 
 use crate::Outcome;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Start etcd, kube-apiserver and a few controllers in the background
+    /// Start etcd, kube-apiserver, controllers, scheduler and a scripted node in the background
     Up(up::Arguments),
     /// Stop what `up` started and remove its files
     Down,
     /// Print shell lines that point kubectl at it: `eval "$(cargo xtask real env)"`
     Env,
+    /// What `up` leaves running beside the control plane: volumes and metrics
+    #[command(hide = true)]
+    Outside(outside::Arguments),
     /// Compare the sandbox with a real server: recordings, kubectl and helm sessions (the default)
     Test(test::Arguments),
 }
@@ -27,6 +34,7 @@ pub(crate) fn run(command: Option<Command>) -> Outcome {
         Command::Up(arguments) => up::run(&arguments),
         Command::Down => down::run(),
         Command::Env => env::run(),
+        Command::Outside(arguments) => outside::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
     }
 }

@@ -196,7 +196,7 @@ impl Registry {
     }
 
     /// Any served version of a group's kind, the preferred one first.
-    pub(crate) fn find_group_kind(&self, group: &str, kind: &str) -> Option<&Arc<ResourceType>> {
+    pub fn find_group_kind(&self, group: &str, kind: &str) -> Option<&Arc<ResourceType>> {
         self.order
             .iter()
             .find(|r| r.gvk.group == group && r.gvk.kind == kind)

@@ -57,6 +57,14 @@ impl Answer {
         }
     }
 
+    /// The body of an answer that is ready; empty for others.
+    pub(crate) fn body(&self) -> &[u8] {
+        match &self.reply {
+            Reply::Full(response) => &response.body,
+            Reply::List(_) | Reply::Watch(_) | Reply::Log(_) => &[],
+        }
+    }
+
     /// The whole body; empty for a watch, which has no end.
     pub fn bytes(&self) -> Vec<u8> {
         match &self.reply {

@@ -12,7 +12,7 @@ use model::{ApiError, Timestamp, User};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use store::{Change, Disk, Limits, Memory};
+use store::{Change, Compacted, Disk, Event, Limits, Memory};
 use tokio::sync::{Notify, watch};
 use workloads::{Desk, NodeSize};
 
@@ -55,6 +55,9 @@ pub struct Cluster {
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: RwLock<State>,
+    /// Writes take turns here before they take the lock: a task that waits costs nothing, a thread
+    /// that waits is one that answers nobody.
+    turn: tokio::sync::Mutex<()>,
     disk: Option<Disk>,
     identity: Identity,
     randomness: Randomness,
@@ -118,6 +121,7 @@ impl Cluster {
                 randomness: Randomness::new(secret ^ memory.version()),
                 durable: watch::Sender::new(memory.version()),
                 state: RwLock::new(State::new(memory, settings)),
+                turn: tokio::sync::Mutex::new(()),
                 disk,
                 identity,
                 watchers: Mutex::new(BTreeMap::new()),
@@ -180,13 +184,28 @@ impl Cluster {
         self.shared.ticker.now()
     }
 
+    /// What happened to a resource (`apps/deployments`, `/pods`) after a version, oldest first: a
+    /// watch without a connection, for callers that drive the cluster by hand.
+    pub fn events_after(&self, resource: &str, version: u64) -> Result<Vec<Event>, Compacted> {
+        let state = self.shared.read();
+        state.memory.events_after(resource, version, usize::MAX)
+    }
+
     /// Answers one request, webhooks and durability included.
     pub async fn call(&self, request: Request) -> Answer {
         let now = self.now();
         let seed = self.shared.randomness.seed();
         let mut answers = Answers::new();
         for _ in 0..ROUNDS_MAX {
-            match self.attempt(&request, now, seed, &answers) {
+            let attempt = {
+                let _turn = if is_read(&request) {
+                    None
+                } else {
+                    Some(self.shared.turn.lock().await)
+                };
+                self.attempt(&request, now, seed, &answers)
+            };
+            match attempt {
                 Attempt::Done(reply, version) => {
                     if let Err(error) = self.shared.kept(version).await {
                         return Answer::new(self.clone(), Reply::Full(Response::error(&error)));
@@ -220,7 +239,7 @@ impl Cluster {
             entropy: &mut entropy,
             answers,
         };
-        if matches!(request.method, Method::Get | Method::Head) {
+        if is_read(request) {
             let state = self.shared.read();
             let version = state.memory.version();
             return match apiserver::handle(&state, request, &mut context) {
@@ -241,6 +260,10 @@ impl Cluster {
             Step::Ask(calls) => Attempt::Ask(calls),
         }
     }
+}
+
+fn is_read(request: &Request) -> bool {
+    matches!(request.method, Method::Get | Method::Head)
 }
 
 pub(crate) enum Attempt {

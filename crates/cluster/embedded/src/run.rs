@@ -128,12 +128,14 @@ impl Cluster {
                 continue;
             }
             let path = act.request.path.clone();
-            let answer = self.call(act.request).await;
+            let then = act.then;
+            let answer = self.call(act.request.clone()).await;
             if answer.status() < 400 {
-                waiting.extend(act.after.into_iter().rev());
+                let next = act.accepted(answer.body());
+                waiting.extend(next.into_iter().rev());
                 continue;
             }
-            let status: Value = serde_json_value(&answer.bytes());
+            let status: Value = read(answer.body());
             let refusal = Refusal::read(answer.status(), &status);
             tracing::debug!(path, message = refusal.message, "a controller was refused");
             let now = self.now();
@@ -142,7 +144,7 @@ impl Cluster {
             let Some(desk) = desk.as_mut() else {
                 return;
             };
-            match act.then {
+            match then {
                 Then::Forget => {}
                 // What is gone needs nothing, and what changed is looked at again anyway.
                 Then::Retry if refusal.code == 404 => {}
@@ -187,6 +189,6 @@ impl Cluster {
     }
 }
 
-fn serde_json_value(bytes: &[u8]) -> Value {
+fn read(bytes: &[u8]) -> Value {
     String::from_utf8_lossy(bytes).parse().unwrap_or_default()
 }

@@ -15,9 +15,14 @@ pub struct Act {
     pub request: Request,
     /// What a refusal leads to.
     pub then: Then,
-    /// What is sent once it is accepted.
-    pub after: Vec<Act>,
+    /// What is sent once it is accepted, by [`Act::accepted`].
+    pub(crate) after: Vec<Act>,
+    /// The prefix of the name that the server makes up; `after` speaks of it as [`NAME`].
+    pub(crate) prefix: String,
 }
+
+/// Stands for a name that is not known yet.
+pub(crate) const NAME: &str = "<the new name>";
 
 /// What the refusal of a request leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +96,20 @@ impl Reaction {
 }
 
 impl Act {
+    /// What is to be sent next, now that this is accepted with an answer.
+    pub fn accepted(self, answer: &[u8]) -> Vec<Act> {
+        if self.prefix.is_empty() {
+            return self.after;
+        }
+        let name = made_name(answer, &self.prefix);
+        let mut after = self.after;
+        for act in &mut after {
+            let body = String::from_utf8_lossy(&act.request.body);
+            act.request.body = body.replace(NAME, &name).into_bytes();
+        }
+        after
+    }
+
     /// A refusal of this one is nobody's concern.
     pub(crate) fn forget(mut self) -> Self {
         self.then = Then::Forget;
@@ -179,5 +198,17 @@ fn act(agent: &'static str, method: Method, path: String, body: &Value, content:
         },
         then: Then::Retry,
         after: Vec::new(),
+        prefix: String::new(),
     }
+}
+
+// The name in an answer that begins with a prefix. Metadata comes first, so the first one is it.
+fn made_name(answer: &[u8], prefix: &str) -> String {
+    let key = format!("\"name\":\"{prefix}");
+    let found = answer
+        .windows(key.len())
+        .position(|window| window == key.as_bytes());
+    let rest = found.map_or(&[][..], |at| &answer[at + key.len()..]);
+    let end = rest.iter().position(|b| *b == b'"').unwrap_or(0);
+    format!("{prefix}{}", String::from_utf8_lossy(&rest[..end]))
 }

@@ -34,6 +34,18 @@ pub(crate) struct Note<'a> {
 
 /// An event of a controller about an object.
 pub(crate) fn about(view: &View<'_>, kind: &Type, object: &Value, note: Note<'_>) -> Act {
+    about_nth(view, kind, object, note, 0)
+}
+
+/// The n-th event of one moment whose words are yet the same, since they speak of a name that is
+/// not known.
+pub(crate) fn about_nth(
+    view: &View<'_>,
+    kind: &Type,
+    object: &Value,
+    note: Note<'_>,
+    n: i64,
+) -> Act {
     let mut involved = json!({
         "kind": kind.kind, "apiVersion": kind.api_version, "name": meta::name(object),
         "uid": meta::uid(object),
@@ -45,7 +57,7 @@ pub(crate) fn about(view: &View<'_>, kind: &Type, object: &Value, note: Note<'_>
     if !meta::namespace(object).is_empty() {
         involved["namespace"] = meta::namespace(object).into();
     }
-    counted(view, CONTROLLERS, involved, note, Value::Null)
+    counted(view, CONTROLLERS, involved, note, Value::Null, n)
 }
 
 /// An event of a kubelet about a Pod.
@@ -73,7 +85,7 @@ pub fn pod_event(
         reason,
         message,
     };
-    counted(view, "kubelet", involved, note, node.into())
+    counted(view, "kubelet", involved, note, node.into(), 0)
 }
 
 // One that was said before is counted.
@@ -83,6 +95,7 @@ fn counted(
     involved: Value,
     note: Note<'_>,
     host: Value,
+    n: i64,
 ) -> Act {
     let key = key_of(&involved, note);
     let now = view.now.rfc3339();
@@ -97,7 +110,7 @@ fn counted(
     }
     let body = json!({
         "kind": "Event", "apiVersion": "v1",
-        "metadata": {"name": event_name(view, &involved, &key), "namespace": namespace},
+        "metadata": {"name": event_name(view, &involved, &key, n), "namespace": namespace},
         "reason": note.reason, "message": note.message, "type": note.grade.word(),
         "source": source, "count": 1, "firstTimestamp": now, "lastTimestamp": now,
         "reportingComponent": note.component,
@@ -139,7 +152,7 @@ pub(crate) fn scheduling(
     let namespace = meta::namespace(pod).to_owned();
     let body = json!({
         "kind": "Event", "apiVersion": "v1",
-        "metadata": {"name": event_name(view, &involved, &key), "namespace": namespace},
+        "metadata": {"name": event_name(view, &involved, &key, 0), "namespace": namespace},
         "reason": reason, "message": message, "type": grade.word(), "action": action,
         "eventTime": now, "source": {}, "firstTimestamp": null, "lastTimestamp": null,
         "reportingComponent": note.component, "reportingInstance": "default-scheduler-sandbox",
@@ -180,8 +193,8 @@ fn event_namespace(involved: &Value) -> &str {
 
 // The object's name and a time in nanoseconds, as real ones have; the digits below a second come
 // from what is said, so that two events of one moment differ.
-fn event_name(view: &View<'_>, involved: &Value, key: &EventKey<'_>) -> String {
-    let below = (key.digest() % 1_000_000_000) as i64;
+fn event_name(view: &View<'_>, involved: &Value, key: &EventKey<'_>, n: i64) -> String {
+    let below = (key.digest().wrapping_add(n as u64 * 7_919) % 1_000_000_000) as i64;
     let nanos = view.now.seconds() * 1_000_000_000 + below;
     format!("{}.{nanos:x}", meta::text_at(involved, "/name"))
 }

@@ -8,8 +8,8 @@ mod pod;
 pub(crate) use event::EventKey;
 pub use node::NodeFacts;
 pub(crate) use node::Resources;
-pub(crate) use pod::Phase;
 pub use pod::PodFacts;
+pub(crate) use pod::{Owner, Phase, TRACKING};
 
 use model::{LabelSelector, Map, Value, meta};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

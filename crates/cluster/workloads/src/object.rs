@@ -216,6 +216,26 @@ pub fn replacing(old: Option<&Value>, mut new: Value) -> Value {
     new
 }
 
+/// A merge patch that turns one value into another, at any depth.
+pub(crate) fn replacing_deep(old: Option<&Value>, new: Value) -> Value {
+    let (Some(before), Value::Object(mut map)) = (old.and_then(Value::as_object), new.clone())
+    else {
+        return new;
+    };
+    for (key, value) in before {
+        match map.remove(key) {
+            Some(same) if same == *value => {}
+            Some(other) => {
+                map.insert(key.clone(), replacing_deep(Some(value), other));
+            }
+            None => {
+                map.insert(key.clone(), Value::Null);
+            }
+        }
+    }
+    Value::Object(map)
+}
+
 /// The earlier of two times that may not be there.
 pub(crate) fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
     match (a, b) {

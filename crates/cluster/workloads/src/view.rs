@@ -2,7 +2,7 @@
 
 use crate::index::{Index, PodFacts};
 use apiserver::{ObjectRef, State};
-use model::{Timestamp, Value, meta};
+use model::{Timestamp, Value};
 
 /// Pods.
 pub(crate) const PODS: &str = "/pods";
@@ -46,8 +46,6 @@ pub(crate) const NODES: &str = "/nodes";
 pub(crate) const LEASES: &str = "coordination.k8s.io/leases";
 /// Events.
 pub(crate) const EVENTS: &str = "/events";
-/// Namespaces.
-pub(crate) const NAMESPACES: &str = "/namespaces";
 
 /// One look at the cluster.
 #[derive(Clone, Copy, Debug)]
@@ -104,11 +102,5 @@ impl<'a> View<'a> {
             .filter_map(|at| self.index.pod(&at.namespace, &at.name))
             .filter(|pod| pod.is_controlled_by(uid))
             .collect()
-    }
-
-    /// Whether a namespace is there to stay.
-    pub(crate) fn is_namespace_open(&self, name: &str) -> bool {
-        self.get(NAMESPACES, "", name)
-            .is_some_and(|n| meta::deletion_timestamp(&n).is_none())
     }
 }

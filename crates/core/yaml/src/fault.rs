@@ -9,6 +9,7 @@ pub(crate) fn compose(message: impl Into<String>) -> YamlError {
         line: 0,
         column: 0,
         message: message.into(),
+        first: None,
     }
 }
 
@@ -27,6 +28,7 @@ pub(crate) fn unexpected(event: &Event<'_>, span: Span) -> YamlError {
             line: span.start.line(),
             column: span.start.col() + 1,
             message: "did not find expected node content".into(),
+            first: None,
         },
     }
 }
@@ -41,6 +43,7 @@ pub(crate) fn check_first_line(text: &str) -> Result<(), YamlError> {
             line: number + 1,
             column: 1,
             message: "found character that cannot start any token".into(),
+            first: None,
         }),
         _ => Ok(()),
     }
@@ -70,6 +73,7 @@ pub(crate) fn check_escapes(raw: &str, span: Span) -> Result<(), YamlError> {
             line: span.start.line(),
             column: span.start.col() + 1,
             message: message.into(),
+            first: None,
         });
     }
     Ok(())
@@ -158,5 +162,6 @@ pub(crate) fn explain(error: &ScanError) -> YamlError {
         } else {
             message.to_owned()
         },
+        first: None,
     }
 }

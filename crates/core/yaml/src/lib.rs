@@ -3,21 +3,27 @@
 //! `kubectl`, Helm and the API server all use Go's `sigs.k8s.io/yaml`: YAML 1.1 words (`yes` is
 //! true, `0644` is 420), keys turned into strings, and an emitter with its own taste in quotes.
 //! [`parse`] and [`parse_all`] give the JSON value those tools would see; [`to_string`] prints a
-//! value byte for byte as they do.
+//! value byte for byte as they do. [`parse_manifests`] reads files of manifests and keeps the place
+//! of every field.
 //!
 //! ```text
 //! text ── granit events ── load + resolve ──▶ Value ── emit ──▶ text
 //! ```
 
 mod emit;
+mod fast;
 mod fault;
 mod load;
+mod located;
+mod marks;
 mod resolve;
 mod sort;
 mod timestamp;
 
 pub use emit::to_string;
 pub use load::{DEPTH_MAX, Document, SIZE_MAX, parse, parse_all, parse_document};
+pub use located::{Located, parse_manifests};
+pub use marks::{Marks, Spot, spot_at};
 pub use model::Value;
 
 use std::fmt;
@@ -46,6 +52,8 @@ pub struct YamlError {
     pub column: usize,
     /// What is wrong, in the words of Go's parser where it has some.
     pub message: String,
+    /// Where the same key stood before, when a key stands twice.
+    pub first: Option<Spot>,
 }
 
 impl fmt::Display for YamlError {

@@ -2,6 +2,7 @@
 
 use crate::YamlError;
 use crate::fault::{check_escapes, check_first_line, compose, convert, explain, unexpected};
+use crate::marks::{Key as Name, Marks};
 use crate::resolve::{self, Scalar};
 use base64::Engine as _;
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
@@ -70,7 +71,7 @@ pub fn parse_all(text: &str) -> Vec<Result<Value, YamlError>> {
     }
 }
 
-struct Loader<'a> {
+pub(crate) struct Loader<'a> {
     parser: Parser<'a, StrInput<'a>>,
     text: &'a str,
     anchors: BTreeMap<usize, Anchor>,
@@ -78,6 +79,10 @@ struct Loader<'a> {
     // How many nodes were made, and how many of them by aliases.
     nodes: usize,
     by_alias: usize,
+    // Where the fields stand, when somebody wants to know.
+    marks: Option<Marks>,
+    // A key that is written twice in one mapping: its name and both offsets.
+    twice: Option<(String, usize, usize)>,
 }
 
 struct Anchor {
@@ -86,15 +91,17 @@ struct Anchor {
     size: usize,
     // Where the values of a mapping stand.
     lines: Lines,
+    // The marks of what is in it.
+    marks: std::ops::Range<usize>,
 }
 
 type Lines = BTreeMap<String, usize>;
 type Next<'a> = (Event<'a>, Span);
 
 impl<'a> Loader<'a> {
-    fn new(text: &'a str) -> Result<Self, YamlError> {
+    pub(crate) fn new(text: &'a str) -> Result<Self, YamlError> {
         if text.len() > SIZE_MAX {
-            return Err(compose(format!("text is longer than {SIZE_MAX} bytes")));
+            return Err(crate::located::too_long());
         }
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         check_first_line(text)?;
@@ -111,7 +118,27 @@ impl<'a> Loader<'a> {
             duplicates: Vec::new(),
             nodes: 0,
             by_alias: 0,
+            marks: None,
+            twice: None,
         })
+    }
+
+    /// From now on it is noted where the fields stand.
+    pub(crate) fn keep_marks(&mut self) {
+        self.marks = Some(Marks::default());
+    }
+
+    pub(crate) fn into_marks(self) -> Marks {
+        self.marks.unwrap_or_default()
+    }
+
+    /// The first key that is written twice in one mapping, and both its offsets.
+    pub(crate) fn written_twice(&mut self) -> Option<(String, usize, usize)> {
+        self.twice.take()
+    }
+
+    fn marked(&self) -> usize {
+        self.marks.as_ref().map_or(0, Marks::len)
     }
 
     fn event(&mut self) -> Result<Next<'a>, YamlError> {
@@ -122,7 +149,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn next_document(&mut self) -> Result<Option<Value>, YamlError> {
+    pub(crate) fn next_document(&mut self) -> Result<Option<Value>, YamlError> {
         loop {
             match self.event()?.0 {
                 Event::StreamEnd => return Ok(None),
@@ -135,6 +162,9 @@ impl<'a> Loader<'a> {
         if matches!(next.0, Event::DocumentEnd) {
             return Ok(Some(Value::Null));
         }
+        if let Some(marks) = &mut self.marks {
+            marks.begin(start_of(next.1));
+        }
         let value = self.node(next)?;
         match self.event()?.0 {
             Event::DocumentEnd | Event::StreamEnd => Ok(Some(value)),
@@ -142,12 +172,19 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn node(&mut self, (event, span): Next<'a>) -> Result<Value, YamlError> {
+    // A fault that has no place of its own is where the innermost node around it begins.
+    fn node(&mut self, next: Next<'a>) -> Result<Value, YamlError> {
+        let span = next.1;
+        self.bare_node(next).map_err(|fault| placed(fault, span))
+    }
+
+    fn bare_node(&mut self, (event, span): Next<'a>) -> Result<Value, YamlError> {
         self.nodes += 1;
         let before = self.nodes;
+        let marked = self.marked();
         let mut lines = Lines::new();
         let (value, anchor) = match event {
-            Event::Alias(id) => return self.alias(id),
+            Event::Alias(id) => return self.alias(id, false),
             Event::Scalar(text, style, anchor, tag) => {
                 let text = self.without_false_end(text, style, span);
                 let scalar = self.scalar(&text, style, tag.as_deref(), span)?;
@@ -164,13 +201,14 @@ impl<'a> Loader<'a> {
                 value: value.clone(),
                 size: self.nodes - before + 1,
                 lines,
+                marks: marked..self.marked(),
             };
             self.anchors.insert(anchor, entry);
         }
         Ok(value)
     }
 
-    fn alias(&mut self, id: usize) -> Result<Value, YamlError> {
+    fn alias(&mut self, id: usize, merged: bool) -> Result<Value, YamlError> {
         let Some(anchor) = self.anchors.get(&id) else {
             return Err(compose("anchor value contains itself"));
         };
@@ -180,7 +218,11 @@ impl<'a> Loader<'a> {
         if self.by_alias > 100 && self.nodes > 1_000 && share > allowed_share(self.nodes) {
             return Err(compose("document contains excessive aliasing"));
         }
-        Ok(anchor.value.clone())
+        let value = anchor.value.clone();
+        if let Some(marks) = &mut self.marks {
+            marks.copy(anchor.marks.clone(), merged);
+        }
+        Ok(value)
     }
 
     fn scalar(
@@ -230,13 +272,25 @@ impl<'a> Loader<'a> {
             if matches!(next.0, Event::SequenceEnd) {
                 return Ok(Value::Array(list));
             }
+            let mark = self
+                .marks
+                .as_mut()
+                .map(|marks| marks.entry(start_of(next.1)));
             list.push(self.node(next)?);
+            self.close(mark);
+        }
+    }
+
+    fn close(&mut self, mark: Option<usize>) {
+        if let (Some(marks), Some(mark)) = (&mut self.marks, mark) {
+            marks.close(mark);
         }
     }
 
     // `lines` takes where the values stand, for those who merge the mapping.
     fn mapping(&mut self, mut lines: Option<&mut Lines>) -> Result<Value, YamlError> {
         let mut map = Map::new();
+        let first = self.marked();
         loop {
             let next = self.event()?;
             if matches!(next.0, Event::MappingEnd) {
@@ -247,17 +301,48 @@ impl<'a> Loader<'a> {
                 self.merge(next, &mut map)?;
                 continue;
             }
-            let key = self.key(next)?;
+            let at = next.1;
+            let key = self.key(next).map_err(|fault| placed(fault, at))?;
             let next = self.event()?;
             let line = next.1.start.line();
+            if let Key::Text { text, .. } = &key {
+                self.note_twice(first, text, at, &map);
+            }
+            let mark = self.mark_field(&key, at, next.1);
             let value = self.node(next)?;
+            self.close(mark);
             let Key::Text { text, shown } = key else {
-                return Err(null_key(&value));
+                return Err(placed(null_key(&value), at));
             };
             if let Some(lines) = &mut lines {
                 lines.insert(text.clone(), line);
             }
             self.insert(&mut map, text, value, line, &shown);
+        }
+    }
+
+    fn mark_field(&mut self, key: &Key, at: Span, value: Span) -> Option<usize> {
+        let Key::Text { text: name, .. } = key else {
+            return None;
+        };
+        let raw = at.slice(self.text).unwrap_or_default();
+        let field = Name {
+            start: start_of(at),
+            end: start_of(at) + raw.len(),
+            name,
+            odd: raw != name || name.is_empty(),
+        };
+        let marks = self.marks.as_mut()?;
+        Some(marks.field(field, start_of(value)))
+    }
+
+    fn note_twice(&mut self, first: usize, name: &str, at: Span, map: &Map<String, Value>) {
+        if self.twice.is_some() || !map.contains_key(name) {
+            return;
+        }
+        let Some(marks) = &self.marks else { return };
+        if let Some(earlier) = marks.earlier(self.text, first, name) {
+            self.twice = Some((name.to_owned(), earlier, start_of(at)));
         }
     }
 
@@ -284,6 +369,7 @@ impl<'a> Loader<'a> {
                         value: to_value(scalar.clone(), text.clone())?,
                         size: 1,
                         lines: Lines::new(),
+                        marks: 0..0,
                     };
                     self.anchors.insert(anchor, entry);
                 }
@@ -347,7 +433,7 @@ impl<'a> Loader<'a> {
         let value = match next.0 {
             Event::MappingStart(..) => self.mapping(Some(&mut lines))?,
             Event::Alias(id) => {
-                let value = self.alias(id)?;
+                let value = self.alias(id, true)?;
                 if let Some(anchor) = self.anchors.get(&id) {
                     lines.clone_from(&anchor.lines);
                 }
@@ -376,9 +462,24 @@ impl Key {
 }
 
 #[derive(Clone)]
-enum Meaning {
+pub(crate) enum Meaning {
     Plain(Scalar),
     Binary(String),
+}
+
+fn placed(fault: YamlError, span: Span) -> YamlError {
+    if fault.line != 0 {
+        return fault;
+    }
+    YamlError {
+        line: span.start.line(),
+        column: span.start.col() + 1,
+        ..fault
+    }
+}
+
+fn start_of(span: Span) -> usize {
+    span.byte_range().map_or(0, |range| range.start)
 }
 
 fn is_merge(event: &Event<'_>) -> bool {
@@ -430,7 +531,7 @@ fn meaning(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Meaning,
     )))
 }
 
-fn to_value(meaning: Meaning, text: Cow<'_, str>) -> Result<Value, YamlError> {
+pub(crate) fn to_value(meaning: Meaning, text: Cow<'_, str>) -> Result<Value, YamlError> {
     Ok(match meaning {
         Meaning::Binary(text) => Value::String(text),
         Meaning::Plain(Scalar::Null) => Value::Null,

@@ -1,3 +1,7 @@
 //! One file per command.
 
+pub(crate) mod app;
+pub(crate) mod helm;
+pub(crate) mod kustomize;
+pub(crate) mod render;
 pub(crate) mod sandbox;

@@ -191,8 +191,9 @@ impl Desk {
         all: bool,
     ) {
         let owner = self.index.learn_replica_set(namespace, name, new);
-        let behind = new.is_some_and(is_behind);
-        if all || behind {
+        let behind = new.is_some_and(is_unseen);
+        let going = new.is_some_and(|set| meta::deletion_timestamp(set).is_some());
+        if all || behind || going {
             self.wake(Item::new(Kind::ReplicaSet, namespace.clone(), name.clone()));
         }
         // A set that is behind will write its status, and that is when its owner has to look.
@@ -289,8 +290,11 @@ impl Desk {
 
 // Whether an object's controller has not yet looked at its newest spec.
 fn is_behind(object: &Value) -> bool {
+    is_unseen(object) || meta::deletion_timestamp(object).is_some()
+}
+
+fn is_unseen(object: &Value) -> bool {
     count(object, "/metadata/generation") != count(object, "/status/observedGeneration")
-        || meta::deletion_timestamp(object).is_some()
 }
 
 fn same_to_owners(before: Option<&PodFacts>, after: Option<&PodFacts>) -> bool {

@@ -1,7 +1,7 @@
 //! Events by what they say, so that one that happens again is counted instead of written anew.
 
 use crate::object::count;
-use model::{Timestamp, Value, meta};
+use model::{Value, meta};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -25,7 +25,6 @@ pub(crate) struct Known {
     pub(crate) namespace: Arc<str>,
     pub(crate) name: Arc<str>,
     pub(crate) count: i64,
-    pub(crate) last: Timestamp,
 }
 
 /// All known events.
@@ -85,15 +84,10 @@ impl Events {
         };
         let digest = EventKey::read(event).digest();
         let series = count(event, "/series/count");
-        let last = ["/series/lastObservedTime", "/lastTimestamp", "/eventTime"];
-        let last = last
-            .iter()
-            .find_map(|at| Timestamp::parse(meta::text_at(event, at)));
         let known = Known {
             namespace: namespace.clone(),
             name: name.clone(),
             count: count(event, "/count").max(series).max(1),
-            last: last.unwrap_or_default(),
         };
         if let Some(before) = self.keys.insert(place, digest)
             && before != digest

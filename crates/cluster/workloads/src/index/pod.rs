@@ -5,6 +5,9 @@ use crate::object::{condition, controller, count};
 use model::{Map, Timestamp, Value, meta};
 use std::sync::Arc;
 
+/// The finalizer of Pods that a Job has not counted yet.
+pub(crate) const TRACKING: &str = "batch.kubernetes.io/job-tracking";
+
 /// How far a Pod is. Ordered as deletion prefers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
@@ -26,6 +29,8 @@ pub struct PodFacts {
     pub uid: Arc<str>,
     /// The node it is bound to.
     pub node: Option<Arc<str>>,
+    /// The node it was made for, as a DaemonSet's is.
+    pub(crate) wants_node: Option<Arc<str>>,
     pub(crate) owner: Option<Owner>,
     pub(crate) labels: Map<String, Value>,
     pub(crate) created: Timestamp,
@@ -38,6 +43,8 @@ pub struct PodFacts {
     pub(crate) requests: Resources,
     pub(crate) address: Arc<str>,
     pub(crate) claims: Vec<Arc<str>>,
+    /// Whether a Job still has to count it.
+    pub(crate) tracked: bool,
     /// Whether others have a say in whether it is ready.
     pub(crate) gated: bool,
     /// Changes when there is something new for the scheduler or the kubelet.
@@ -69,6 +76,7 @@ impl PodFacts {
             namespace: namespace.clone(),
             name: name.clone(),
             uid: meta::uid(pod).into(),
+            wants_node: wanted_node(pod).map(Arc::from),
             owner,
             labels: meta::labels(pod).cloned().unwrap_or_default(),
             created: meta::creation_timestamp(pod).unwrap_or_default(),
@@ -96,6 +104,7 @@ impl PodFacts {
                 .filter(|name| !name.is_empty())
                 .map(Arc::from)
                 .collect(),
+            tracked: meta::finalizers(pod).any(|f| f == TRACKING),
             gated: meta::entries(pod, "/spec/readinessGates").next().is_some(),
             business: (
                 meta::generation(pod),
@@ -149,4 +158,11 @@ fn scripts(pod: &Value) -> u64 {
     ours.filter(|(key, _)| key.starts_with("sandbox.tiphys.dev/"))
         .map(|(_, value)| crate::object::digest(value))
         .fold(0, |sum, one| sum.wrapping_mul(31).wrapping_add(one))
+}
+
+// The node that a Pod's affinity names.
+fn wanted_node(pod: &Value) -> Option<&str> {
+    let at = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields/0";
+    let field = pod.pointer(at)?;
+    (field["key"] == "metadata.name").then(|| meta::text_at(field, "/values/0"))
 }

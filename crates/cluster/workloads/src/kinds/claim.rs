@@ -374,7 +374,7 @@ fn make(view: &View<'_>, claim: &Value, class: &Value, reaction: &mut Reaction) 
     let provisioner = meta::text_at(class, "/provisioner");
     let name = format!("pvc-{}", meta::uid(claim));
     let component = format!("{provisioner}_sandbox_{}", meta::uid(class));
-    let mut note = |reason: &str, message: &str| {
+    let note = |reason: &str, message: &str| {
         let note = Note {
             component: &component,
             grade: Grade::Normal,

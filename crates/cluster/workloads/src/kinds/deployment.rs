@@ -46,7 +46,10 @@ pub(super) fn step(view: &View<'_>, namespace: &str, name: &str) -> Reaction {
         look.report(false);
         return look.reaction;
     }
-    look.note_pause();
+    if look.note_pause() {
+        look.report_progress();
+        return look.reaction;
+    }
     if flag(&deployment, "/spec/paused") {
         look.resize();
         look.clean_up();
@@ -170,24 +173,43 @@ impl<'a> Look<'a> {
         self.sets.iter().map(|s| s.replicas).sum()
     }
 
-    fn note_pause(&mut self) {
+    // Whether a pause began or ended.
+    fn note_pause(&mut self) -> bool {
         if self.deadline().is_none() {
-            return;
+            return false;
         }
         let paused = flag(self.deployment, "/spec/paused");
         let reason = self.draft.progress_reason().to_owned();
         if reason == "ProgressDeadlineExceeded" {
-            return;
+            return false;
         }
         if paused && reason != "DeploymentPaused" {
             let message = "Deployment is paused";
             self.draft
                 .set_progress(self.view, "Unknown", "DeploymentPaused", message);
+            true
         } else if !paused && reason == "DeploymentPaused" {
             let message = "Deployment is resumed";
             self.draft
                 .set_progress(self.view, "Unknown", "DeploymentResumed", message);
+            true
+        } else {
+            false
         }
+    }
+
+    // Writes the conditions alone; they are seen before anything follows from them.
+    fn report_progress(&mut self) {
+        let mut body = json!({"status": {"conditions": self.draft.conditions()}});
+        if let Some(revision) = self.draft.revision.take() {
+            body["metadata"] = json!({"annotations": {REVISION: revision}});
+        }
+        let at = DEPLOYMENT.status(
+            meta::namespace(self.deployment),
+            meta::name(self.deployment),
+        );
+        self.reaction.push(patch(CONTROLLERS, at, &body));
+        self.reaction.look_at(self.view.now);
     }
 
     // Whether somebody changed the number of replicas since the sets were last sized.
@@ -221,6 +243,7 @@ impl<'a> Look<'a> {
             status::judge(self, &totals);
         }
         status::availability(self, &totals);
+        self.report_birth();
         let wanted = self
             .draft
             .status(&totals, meta::generation(self.deployment));
@@ -240,6 +263,21 @@ impl<'a> Look<'a> {
         );
         self.reaction.push(patch(CONTROLLERS, at, &body));
         self.look_again();
+    }
+
+    // A set that was just made is told of before what it already changed.
+    fn report_birth(&mut self) {
+        let Some(conditions) = self.draft.birth.take() else {
+            return;
+        };
+        if self.draft.progress_reason() != "NewReplicaSetCreated" {
+            let at = DEPLOYMENT.status(
+                meta::namespace(self.deployment),
+                meta::name(self.deployment),
+            );
+            let body = json!({"status": {"conditions": conditions}});
+            self.reaction.push(patch(CONTROLLERS, at, &body));
+        }
     }
 
     // When nothing moves, the deadline must not be missed.

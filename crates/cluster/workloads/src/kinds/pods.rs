@@ -1,12 +1,12 @@
 //! What the controllers of Pods share: batches of new Pods, which ones to delete first, the events
 //! that tell of both.
 
-use crate::act::{Act, CONTROLLERS, create, delete};
-use crate::event::{Grade, Note, about};
+use crate::act::{Act, CONTROLLERS, NAME, create, delete};
+use crate::event::{Grade, Note, about, about_nth};
 use crate::index::{Phase, PodFacts};
-use crate::object::{POD, Type, digest};
+use crate::object::{POD, Type};
 use crate::view::View;
-use model::{Timestamp, Value, json, meta};
+use model::{Timestamp, Value, meta};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -21,33 +21,7 @@ pub(crate) fn batch(n: i64) -> u32 {
     (n as u64 + 1).ilog2()
 }
 
-/// A name that no Pod has: five letters after a prefix.
-pub(crate) fn fresh_name(view: &View<'_>, namespace: &str, prefix: &str, n: i64) -> String {
-    let version = view.state.memory.version();
-    let seed = digest(&json!([prefix, version, n]));
-    let mut word = seed;
-    loop {
-        let name = format!("{prefix}{}", suffix(word));
-        if view.index.pod(namespace, &name).is_none() {
-            return name;
-        }
-        word = word.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-    }
-}
-
-fn suffix(mut word: u64) -> String {
-    const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-    word ^= word >> 31;
-    let size = ALPHABET.len() as u64;
-    let letters = (0..5).map(|_| {
-        let letter = ALPHABET[(word % size) as usize] as char;
-        word /= size;
-        letter
-    });
-    letters.collect()
-}
-
-/// Makes a Pod with a name of its own, and tells of it.
+/// Makes a Pod, and tells of it. One without a name gets one that begins with its owner's.
 pub(crate) fn make(
     view: &View<'_>,
     (kind, owner): (&Type, &Value),
@@ -55,23 +29,26 @@ pub(crate) fn make(
     mut pod: Value,
     n: i64,
 ) -> Act {
-    let namespace = meta::namespace(owner);
-    let mut prefix = format!("{}-", meta::name(owner));
-    prefix.truncate(GENERATED_MAX);
-    if meta::name(&pod).is_empty() {
-        let name = fresh_name(view, namespace, &prefix, n);
-        meta::set_text(&mut pod, "name", &name);
+    let mut prefix = meta::text(&pod, "generateName").to_owned();
+    if prefix.is_empty() {
+        prefix = format!("{}-", meta::name(owner));
         meta::set_text(&mut pod, "generateName", &prefix);
     }
+    // The server cuts long prefixes.
+    prefix.truncate(GENERATED_MAX);
     let note = Note {
         component,
         grade: Grade::Normal,
         reason: "SuccessfulCreate",
-        message: &format!("Created pod: {}", meta::name(&pod)),
+        message: &format!("Created pod: {NAME}"),
     };
-    let told = about(view, kind, owner, note);
-    let act = create(CONTROLLERS, POD.collection(namespace), &pod);
-    act.tell(batch(n)).and_then(told)
+    let told = about_nth(view, kind, owner, note, n);
+    let path = POD.collection(meta::namespace(owner));
+    let mut act = create(CONTROLLERS, path, &pod)
+        .tell(batch(n))
+        .and_then(told);
+    act.prefix = prefix;
+    act
 }
 
 /// Deletes a Pod.

@@ -10,6 +10,7 @@ use crate::index::NodeFacts;
 use crate::object::{POD, condition, conditions};
 use crate::view::{PODS, View};
 use filter::{Obstacle, obstacles};
+pub(super) use filter::{matches_node, tolerates};
 use model::{Value, json, meta};
 use std::collections::BTreeMap;
 

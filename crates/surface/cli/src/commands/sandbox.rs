@@ -86,12 +86,62 @@ const STACK_BYTES: usize = 32 << 20;
 /// Runs a sandbox command.
 pub(crate) fn run(command: Sandbox, output: Output) -> Result<(), CliError> {
     let Sandbox::Start(args) = command;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    runtime()?.block_on(start(args, output))
+}
+
+/// Threads for a cluster and its clients.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
+    tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_stack_size(STACK_BYTES)
         .build()
-        .map_err(CliError::Runtime)?;
-    runtime.block_on(start(args, output))
+        .map_err(CliError::Runtime)
+}
+
+/// An embedded cluster that lives as long as a command.
+pub(crate) struct Embedded {
+    kubeconfig: String,
+    stop: tokio::sync::oneshot::Sender<()>,
+    served: tokio::task::JoinHandle<()>,
+}
+
+impl Embedded {
+    /// Starts it on a free port of this machine.
+    pub(crate) async fn start(data: Option<PathBuf>) -> Result<Self, CliError> {
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let listener = TcpListener::bind(address)
+            .await
+            .map_err(|source| StartError::Listen { address, source })?;
+        let address = listener.local_addr().unwrap_or(address);
+        let options = Options {
+            data,
+            address: address.to_string(),
+            workloads: Workloads::On,
+            ..Options::default()
+        };
+        let server = Server::new(Cluster::open(&options)?, listener)?;
+        let kubeconfig = server.kubeconfig()?;
+        let (stop, stopped) = tokio::sync::oneshot::channel();
+        let served = tokio::spawn(embedded::serve(server, async {
+            let _ = stopped.await;
+        }));
+        Ok(Self {
+            kubeconfig,
+            stop,
+            served,
+        })
+    }
+
+    /// How to reach it.
+    pub(crate) fn kubeconfig(&self) -> &str {
+        &self.kubeconfig
+    }
+
+    /// Ends it.
+    pub(crate) async fn stop(self) {
+        let _ = self.stop.send(());
+        let _ = self.served.await;
+    }
 }
 
 async fn start(args: StartArgs, output: Output) -> Result<(), CliError> {
@@ -166,7 +216,7 @@ fn write_private(path: &Path, text: &str) -> Result<(), CliError> {
 fn announce(output: Output, server: &Server, kubeconfig: &Path) {
     let (url, shown) = (server.url(), kubeconfig.display());
     match output {
-        Output::Text => {
+        Output::Text | Output::Yaml | Output::Name => {
             println!("sandbox ready at {url}");
             println!("kubeconfig: {shown}");
             println!("try: kubectl --kubeconfig {shown} get namespaces");

@@ -209,10 +209,12 @@ impl Look<'_> {
         }
         self.reaction.push(act);
         self.want_revision(Some((newest + 1).to_string()));
-        if self.deadline().is_some() {
+        // Right after a pause the real controller's word of the new set is lost to a conflict.
+        if self.deadline().is_some() && self.draft.progress_reason() != "DeploymentResumed" {
             let message = format!("Created new replica set {name:?}");
             self.draft
                 .set_progress(self.view, "True", "NewReplicaSetCreated", &message);
+            self.draft.birth = Some(self.draft.conditions().to_vec());
         }
         self.sets.push(ReplicaSet::read(body));
         self.new = Some(self.sets.len() - 1);

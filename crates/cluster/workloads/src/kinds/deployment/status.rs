@@ -13,6 +13,8 @@ pub(super) struct Draft {
     has_collisions: bool,
     /// The revision to note on the Deployment.
     pub(super) revision: Option<String>,
+    /// The conditions at the moment a new set was made.
+    pub(super) birth: Option<Vec<Value>>,
 }
 
 /// The sums over all sets.
@@ -64,7 +66,12 @@ impl Draft {
             collisions: count(deployment, "/status/collisionCount"),
             has_collisions: deployment.pointer("/status/collisionCount").is_some(),
             revision: None,
+            birth: None,
         }
+    }
+
+    pub(super) fn conditions(&self) -> &[Value] {
+        &self.conditions
     }
 
     /// Why the roll-out stands where it stands.

@@ -1,0 +1,2 @@
+{{- define "who" }}a{{ end -}}
+{{- define "only.a" }}only a{{ end -}}

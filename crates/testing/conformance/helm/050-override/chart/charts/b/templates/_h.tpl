@@ -1,0 +1,2 @@
+{{- define "who" }}b{{ end -}}
+{{- define "only.b" }}only b{{ end -}}

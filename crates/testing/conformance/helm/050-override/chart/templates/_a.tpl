@@ -1,0 +1,2 @@
+{{- define "only.a" }}late{{ end -}}
+{{- define "blank" }}x{{ end }}

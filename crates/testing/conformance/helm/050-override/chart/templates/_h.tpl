@@ -1,0 +1,2 @@
+{{- define "only.b" }}parent{{ end -}}
+{{- define "blank" }}{{ end }}
