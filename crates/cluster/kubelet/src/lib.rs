@@ -18,7 +18,6 @@ mod mounts;
 mod probe;
 mod program;
 mod run;
-#[allow(dead_code)]
 mod shell;
 mod spec;
 mod start;

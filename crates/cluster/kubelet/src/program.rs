@@ -6,7 +6,7 @@ use crate::life::Life;
 use crate::mounts;
 use crate::run::{Exit, Plan, Program};
 use crate::shell::files::{Files, Mount};
-use crate::shell::{Invocation, Process};
+use crate::shell::{self, Invocation, Process};
 use crate::spec::{Container, later};
 use crate::turn::Turn;
 use model::{Timestamp, Value, meta};
@@ -88,6 +88,7 @@ fn script(
             host: host(turn.pod),
             serves: !container.is_task(turn.pod),
             directory: meta::text_at(container.value, "/workingDir").to_owned(),
+            ports: shell::ports(turn.pod),
         },
         began,
     )
