@@ -52,6 +52,22 @@ pub struct Cluster {
     pub(crate) shared: Arc<Shared>,
 }
 
+/// What rings when something is kept. The disk's thread holds it; it must not hold the cluster,
+/// whose end waits for that thread.
+#[derive(Debug)]
+struct Bells {
+    /// Everything up to this version may be shown.
+    durable: watch::Sender<u64>,
+    /// Wakes the watchers of one resource.
+    watchers: Mutex<BTreeMap<String, watch::Sender<u64>>>,
+}
+
+impl Bells {
+    fn watcher_map(&self) -> MutexGuard<'_, BTreeMap<String, watch::Sender<u64>>> {
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: RwLock<State>,
@@ -61,10 +77,7 @@ pub(crate) struct Shared {
     disk: Option<Disk>,
     identity: Identity,
     randomness: Randomness,
-    /// Everything up to this version may be shown.
-    durable: watch::Sender<u64>,
-    /// Wakes the watchers of one resource.
-    watchers: Mutex<BTreeMap<String, watch::Sender<u64>>>,
+    bells: Arc<Bells>,
     pub(crate) work: Notify,
     pub(crate) ticker: Ticker,
     /// The controllers of workloads.
@@ -119,12 +132,14 @@ impl Cluster {
         let cluster = Self {
             shared: Arc::new(Shared {
                 randomness: Randomness::new(secret ^ memory.version()),
-                durable: watch::Sender::new(memory.version()),
+                bells: Arc::new(Bells {
+                    durable: watch::Sender::new(memory.version()),
+                    watchers: Mutex::new(BTreeMap::new()),
+                }),
                 state: RwLock::new(State::new(memory, settings)),
                 turn: tokio::sync::Mutex::new(()),
                 disk,
                 identity,
-                watchers: Mutex::new(BTreeMap::new()),
                 work: Notify::new(),
                 ticker,
                 desk: Mutex::new(None),
@@ -145,13 +160,10 @@ impl Cluster {
         let Some(disk) = &self.shared.disk else {
             return;
         };
-        let shared = Arc::downgrade(&self.shared);
+        let bells = Arc::clone(&self.shared.bells);
         disk.on_progress(move |progress| {
-            let Some(shared) = shared.upgrade() else {
-                return;
-            };
-            shared.durable.send_replace(progress.durable);
-            for sender in shared.watcher_map().values() {
+            bells.durable.send_replace(progress.durable);
+            for sender in bells.watcher_map().values() {
                 sender.send_replace(progress.durable);
             }
         });
@@ -297,10 +309,6 @@ impl Shared {
         }
     }
 
-    fn watcher_map(&self) -> MutexGuard<'_, BTreeMap<String, watch::Sender<u64>>> {
-        self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     // Makes changes true, hands them to the disk, wakes watchers and controllers.
     fn commit(&self, state: &mut State, changes: Vec<Change>) -> u64 {
         let mut busy = false;
@@ -315,8 +323,8 @@ impl Shared {
         if let Some(disk) = &self.disk {
             disk.append(&committed);
         } else {
-            self.durable.send_replace(version);
-            let watchers = self.watcher_map();
+            self.bells.durable.send_replace(version);
+            let watchers = self.bells.watcher_map();
             for event in &committed.events {
                 if let Some(sender) = watchers.get(&*event.key.resource) {
                     sender.send_replace(version);
@@ -339,7 +347,7 @@ impl Shared {
         let Some(disk) = &self.disk else {
             return Ok(());
         };
-        let mut durable = self.durable.subscribe();
+        let mut durable = self.bells.durable.subscribe();
         loop {
             let progress = disk.progress();
             if progress.durable >= version {
@@ -377,7 +385,7 @@ impl Shared {
 
     /// Wakes whenever something of a resource may have changed.
     pub(crate) fn subscribe(&self, storage: &str) -> watch::Receiver<u64> {
-        let mut watchers = self.watcher_map();
+        let mut watchers = self.bells.watcher_map();
         let sender = watchers
             .entry(storage.to_owned())
             .or_insert_with(|| watch::Sender::new(0));

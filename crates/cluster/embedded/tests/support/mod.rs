@@ -7,22 +7,22 @@ use model::{Timestamp, Value, json};
 use std::path::Path;
 
 /// When the world begins.
-pub const START: &str = "2026-11-16T08:00:00Z";
+pub(crate) const START: &str = "2026-11-16T08:00:00Z";
 
 /// A cluster in virtual time.
-pub struct World {
-    pub cluster: Cluster,
+pub(crate) struct World {
+    pub(crate) cluster: Cluster,
     runtime: tokio::runtime::Runtime,
 }
 
 impl World {
     /// A fresh one in memory.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::open(None, START)
     }
 
     /// One that is kept in a folder, opened at a time.
-    pub fn open(data: Option<&Path>, at: &str) -> Self {
+    pub(crate) fn open(data: Option<&Path>, at: &str) -> Self {
         let options = Options {
             data: data.map(Path::to_owned),
             clock: Clock::Virtual(Timestamp::parse(at).unwrap()),
@@ -45,18 +45,18 @@ impl World {
     }
 
     /// Lets seconds pass.
-    pub fn advance(&self, seconds: i64) {
+    pub(crate) fn advance(&self, seconds: i64) {
         self.runtime
             .block_on(self.cluster.advance(seconds * 1_000_000));
     }
 
     /// Lets microseconds pass.
-    pub fn advance_micros(&self, micros: i64) {
+    pub(crate) fn advance_micros(&self, micros: i64) {
         self.runtime.block_on(self.cluster.advance(micros));
     }
 
     /// Sends a request; gives status and body.
-    pub fn send(&self, method: Method, path: &str, body: &Value) -> (u16, Value) {
+    pub(crate) fn send(&self, method: Method, path: &str, body: &Value) -> (u16, Value) {
         let content = match method {
             Method::Patch => "application/merge-patch+json",
             _ => "application/json",
@@ -88,34 +88,34 @@ impl World {
         (answer.status(), text.parse().unwrap_or(Value::Null))
     }
 
-    pub fn create(&self, path: &str, body: &Value) -> Value {
+    pub(crate) fn create(&self, path: &str, body: &Value) -> Value {
         let (status, answer) = self.send(Method::Post, path, body);
         assert_eq!(status, 201, "{answer:#}");
         answer
     }
 
-    pub fn patch(&self, path: &str, body: &Value) -> Value {
+    pub(crate) fn patch(&self, path: &str, body: &Value) -> Value {
         let (status, answer) = self.send(Method::Patch, path, body);
         assert_eq!(status, 200, "{answer:#}");
         answer
     }
 
-    pub fn delete(&self, path: &str) -> Value {
+    pub(crate) fn delete(&self, path: &str) -> Value {
         self.send(Method::Delete, path, &Value::Null).1
     }
 
-    pub fn get(&self, path: &str) -> Value {
+    pub(crate) fn get(&self, path: &str) -> Value {
         self.send(Method::Get, path, &Value::Null).1
     }
 
     /// The items of a list.
-    pub fn list(&self, path: &str) -> Vec<Value> {
+    pub(crate) fn list(&self, path: &str) -> Vec<Value> {
         let list = self.get(path);
         list["items"].as_array().cloned().unwrap_or_default()
     }
 
     /// `kind/name reason: message xN` of all events of a namespace about a kind, in order of time.
-    pub fn events(&self, kind: &str) -> Vec<String> {
+    pub(crate) fn events(&self, kind: &str) -> Vec<String> {
         let events = self.list("/api/v1/namespaces/default/events");
         let events = events
             .iter()
@@ -142,7 +142,7 @@ impl World {
     }
 
     /// `type=status reason message` of an object's conditions.
-    pub fn conditions(&self, path: &str) -> Vec<String> {
+    pub(crate) fn conditions(&self, path: &str) -> Vec<String> {
         let object = self.get(path);
         let text = |v: &Value| v.as_str().unwrap_or("").to_owned();
         let list = object["status"]["conditions"]
@@ -163,7 +163,7 @@ impl World {
     }
 }
 
-pub fn deployment(name: &str, replicas: i64) -> Value {
+pub(crate) fn deployment(name: &str, replicas: i64) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
         "spec": {
