@@ -85,7 +85,9 @@ pub(crate) fn run() -> Outcome {
     )?;
     demo.table("/apis/demo.tiphys.dev/v1/namespaces/shop/voyages")?;
 
-    say("an Application from files to a healthy cluster: a hook, three waves, and what each waits for");
+    say(
+        "an Application from files to a healthy cluster: a hook, three waves, and what each waits for",
+    );
     sync()?;
 
     println!(

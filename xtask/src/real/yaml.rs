@@ -21,7 +21,15 @@ fn compare(folder: &std::path::Path) -> Outcome {
     let (texts, answers) = (folder.join("texts"), folder.join("answers"));
     let mut corpus = cargo();
     corpus
-        .args(["run", "--quiet", "--package", "yaml", "--example", "corpus", "--"])
+        .args([
+            "run",
+            "--quiet",
+            "--package",
+            "yaml",
+            "--example",
+            "corpus",
+            "--",
+        ])
         .args(CORPUS)
         .stdout(File::create(&texts)?);
     step("yaml: texts", &mut corpus)?;
@@ -33,7 +41,14 @@ fn compare(folder: &std::path::Path) -> Outcome {
         .stdout(File::create(&answers)?);
     step("yaml: what Kubernetes' reader says", &mut oracle)?;
     let mut test = cargo();
-    test.args(["test", "--quiet", "--package", "yaml", "--test", "manifests"])
-        .env("TIPHYS_YAML_CASES", &answers);
+    test.args([
+        "test",
+        "--quiet",
+        "--package",
+        "yaml",
+        "--test",
+        "manifests",
+    ])
+    .env("TIPHYS_YAML_CASES", &answers);
     step("yaml: what ours says", &mut test)
 }

@@ -96,8 +96,7 @@ pub(crate) fn rendered(args: &RenderArgs) -> Result<RenderedApplication, CliErro
         return Err(CliError::Usage("-f FILE is required".into()));
     };
     let value = document(file, &read(file)?)?.value;
-    let mut job = application(args, file)?;
-    args.kube_version.clone_into(&mut job.context.kube_version);
+    let job = job(args)?;
     let (manifests, warnings) = render_all(&job)?;
     show_warnings(&warnings);
     let revision = job.sources.first().map(|(_, _, revision)| revision.clone());
@@ -109,7 +108,8 @@ pub(crate) fn rendered(args: &RenderArgs) -> Result<RenderedApplication, CliErro
     })
 }
 
-pub(crate) fn run(args: &RenderArgs, output: Output) -> Result<(), CliError> {
+// Everything a render takes, with the ways to what is remote.
+fn job(args: &RenderArgs) -> Result<Job, CliError> {
     let remote = Arc::new(Remote::new()?);
     let mut job = match (&args.file, &args.path) {
         (Some(file), _) => application(args, file, &remote)?,
@@ -125,6 +125,11 @@ pub(crate) fn run(args: &RenderArgs, output: Output) -> Result<(), CliError> {
     job.context.world = Some(remote);
     job.context.now = now();
     job.context.chance = Chance::from(random);
+    Ok(job)
+}
+
+pub(crate) fn run(args: &RenderArgs, output: Output) -> Result<(), CliError> {
+    let job = job(args)?;
     let (manifests, warnings) = render_all(&job)?;
     show_warnings(&warnings);
     let origins = if args.origins {
