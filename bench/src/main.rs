@@ -8,7 +8,9 @@
 //! ```
 
 mod client;
+mod deployments;
 mod error;
+mod kustomize;
 mod load;
 mod memory;
 mod report;
@@ -60,6 +62,17 @@ enum Command {
         /// Processes of the server, as `12,34`
         #[arg(long, value_delimiter = ',', required = true)]
         pids: Vec<u32>,
+    },
+    /// Build overlays with the real kustomize, with our program and with our library
+    Kustomize {
+        #[command(flatten)]
+        kustomize: kustomize::KustomizeArgs,
+    },
+    /// Let Deployments of two replicas come to rest in an embedded cluster in this process
+    Deployments {
+        /// How many; several sizes show how the cost grows
+        #[arg(long, value_delimiter = ',', default_values_t = [500, 5000])]
+        count: Vec<u32>,
     },
     /// Run the same against two servers and print both with the ratio
     Compare {
@@ -172,10 +185,12 @@ async fn run(cli: Cli) -> Result<Table, BenchError> {
 
 async fn perform(command: Command) -> Result<Table, BenchError> {
     match command {
+        Command::Kustomize { kustomize } => kustomize::run(&kustomize),
         Command::Load { server, load } => {
             let rows = load::run(&server.target()?, &load).await?;
             Ok(Table::single(rows))
         }
+        Command::Deployments { count } => Ok(Table::single(deployments::run(&count).await?)),
         Command::Watchers { server, watch } => {
             let rows = watchers::run(&server.target()?, &watch).await?;
             Ok(Table::single(rows))

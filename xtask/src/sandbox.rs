@@ -50,6 +50,8 @@ impl Sandbox {
             .arg(folder.join("own"))
             .args(["--token", &format!("{ADMIN_TOKEN}=admin,system:masters")])
             .args(["--token", &format!("{USER_TOKEN}=somebody")])
+            // What is compared with is an API server without nodes.
+            .args(["--workloads", "off"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -102,13 +104,21 @@ fn temporary() -> PathBuf {
 }
 
 fn program(profile: Profile) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR");
-    let target = target.map_or_else(|| root().join("target"), PathBuf::from);
     let folder = match profile {
         Profile::Debug => "debug",
         Profile::Release => "release",
     };
-    target.join(folder).join("tiphys")
+    target().join(folder).join("tiphys")
+}
+
+/// Where cargo puts a program it builds for tests.
+pub(crate) fn built(name: &str) -> PathBuf {
+    target().join("debug").join(name)
+}
+
+fn target() -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR");
+    target.map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 fn first_line(output: Option<ChildStdout>) -> Result<String, Box<dyn std::error::Error>> {

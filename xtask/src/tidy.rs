@@ -16,6 +16,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("schema", &["model"]),
     ("expression", &["model", "schema"]),
     ("merge", &["model", "schema"]),
+    ("engine", &["model", "json"]),
     ("version", &[]),
     ("pattern", &[]),
     // render: files in, manifests out
@@ -29,7 +30,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &["model", "yaml", "json", "schema", "merge", "kinds", "helm"],
     ),
     ("jsonnet", &["model"]),
-    ("plugin", &["model"]),
+    ("plugin", &["model", "pattern"]),
     (
         "render",
         &[
@@ -37,6 +38,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "yaml",
             "json",
             "pattern",
+            "gotemplate",
             "helm",
             "kustomize",
             "jsonnet",
@@ -45,6 +47,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     // adapters: the hands
     ("files", &["model"]),
+    ("live", &["model", "engine", "merge", "kinds"]),
     ("git", &["model", "version"]),
     ("charts", &["model", "version", "yaml"]),
     // cluster: Kubernetes, which has never heard of the engine
@@ -75,7 +78,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "store",
         ],
     ),
-    ("workloads", &["model", "apiserver"]),
+    ("workloads", &["model", "apiserver", "store"]),
     ("kubelet", &["model"]),
     (
         "embedded",
@@ -95,8 +98,10 @@ const LAYERS: &[(&str, &[&str])] = &[
         "cli",
         &[
             "model",
+            "yaml",
             "embedded",
             "render",
+            "plugin",
             "helm",
             "kustomize",
             "files",
@@ -114,6 +119,7 @@ const PURE: &[&str] = &[
     "schema",
     "expression",
     "merge",
+    "engine",
     "version",
     "pattern",
     "gotemplate",

@@ -3,17 +3,22 @@
 mod charts;
 mod down;
 mod env;
+mod git;
+mod kustomize;
+pub(crate) mod outside;
 pub(crate) mod plane;
 pub(crate) mod sessions;
+mod template;
 mod test;
 mod up;
+pub(crate) mod workloads;
 
 use crate::Outcome;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Start etcd, kube-apiserver and a few controllers in the background
+    /// Start etcd, kube-apiserver, controllers, scheduler and a scripted node in the background
     Up(up::Arguments),
     /// Stop what `up` started and remove its files
     Down,
@@ -21,6 +26,9 @@ pub(crate) enum Command {
     Env,
     /// Compare charts of the corpus with the real helm, v3 and v4, byte for byte
     HelmTemplate(charts::Arguments),
+    /// What `up` leaves running beside the control plane: volumes and metrics
+    #[command(hide = true)]
+    Outside(outside::Arguments),
     /// Compare the sandbox with a real server: recordings, kubectl and helm sessions (the default)
     Test(test::Arguments),
 }
@@ -31,6 +39,7 @@ pub(crate) fn run(command: Option<Command>) -> Outcome {
         Command::Down => down::run(),
         Command::Env => env::run(),
         Command::HelmTemplate(arguments) => charts::run(&arguments),
+        Command::Outside(arguments) => outside::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
     }
 }

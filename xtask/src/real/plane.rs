@@ -38,6 +38,14 @@ pub(crate) fn basic() -> Result<ControlPlane, RealError> {
     })
 }
 
+/// One with every controller and the scheduler.
+pub(crate) fn with_workloads() -> Result<ControlPlane, RealError> {
+    ControlPlane::start(&Options {
+        modules: Some(crate::root().join("tools")),
+        ..Options::with_workloads()
+    })
+}
+
 fn target(plane: &ControlPlane) -> Target {
     Target {
         url: plane.url.clone(),

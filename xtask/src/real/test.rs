@@ -3,7 +3,7 @@
 //! With `--real` a fresh real server takes the sandbox's place: two real servers must agree in
 //! everything that is compared, or the comparison itself is wrong.
 
-use super::{plane, sessions};
+use super::{kustomize, plane, sessions, template, workloads};
 use crate::Outcome;
 use crate::sandbox::{Profile, Sandbox};
 use conformance::differences::Allowed;
@@ -18,7 +18,11 @@ pub(crate) struct Arguments {
     /// Run the kubectl session with this program, on a real server and on the sandbox, and compare
     #[arg(long, value_name = "PROGRAM")]
     kubectl: Option<PathBuf>,
-    /// Only these parts: `replay`, `kubectl`, `helm3`, `helm4`, `helm-template`
+    /// Keep what the real kustomize prints for the cases as their recordings
+    #[arg(long)]
+    record: bool,
+    /// Only these parts: `replay`, `kubectl`, `helm3`, `helm4`, `workloads`, `kustomize`, `git`, `yaml`,
+    /// `template`, `helm-template`, `charts`
     #[arg(long, value_delimiter = ',', value_name = "PART")]
     only: Vec<String>,
 }
@@ -33,12 +37,22 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if arguments.only.is_empty() || arguments.only.iter().any(|part| part == "helm-template") {
         super::charts::run(&super::charts::Arguments::default())?;
     }
+    if arguments.only.is_empty() || arguments.only.iter().any(|p| p == "git") {
+        super::git::run()?;
+    }
     let (fixtures, allowed) = conformance::committed()?;
     // What we allow ourselves is not allowed to a real server.
     let allowed = if arguments.real { Vec::new() } else { allowed };
+    let wanted = |part: &str| arguments.only.is_empty() || arguments.only.iter().any(|p| p == part);
+    if wanted("template") {
+        template::run()?;
+    }
+    if wanted("kustomize") {
+        kustomize::run(arguments.record)?;
+    }
     let mut reports = Vec::new();
     for part in ["replay"].into_iter().chain(sessions::NAMES) {
-        if !arguments.only.is_empty() && !arguments.only.iter().any(|p| p == part) {
+        if !wanted(part) {
             continue;
         }
         // Each part has a server of its own.
@@ -55,6 +69,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         };
         println!("{part}\n{report}\n");
         reports.push((part, report));
+    }
+    if wanted("workloads") {
+        workloads::check()?;
     }
     summarise(&reports)
 }

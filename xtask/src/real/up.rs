@@ -6,7 +6,7 @@ use std::fs;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Controllers to run, comma separated (`*` is all, `none` is none)
+    /// Controllers to run, comma separated (`none` is none); without it all run, with the scheduler
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     controllers: Vec<String>,
     /// A flag for kube-apiserver, may be given again
@@ -16,27 +16,35 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     super::down::run()?;
-    let basic = Options::with_basic_controllers();
-    let controllers = match arguments.controllers.as_slice() {
-        [] => basic.controllers,
-        [one] if one == "none" => Vec::new(),
-        named => named.to_vec(),
+    let base = match arguments.controllers.as_slice() {
+        [] => Options::with_workloads(),
+        [one] if one == "none" => Options::default(),
+        named => Options {
+            controllers: named.to_vec(),
+            ..Options::default()
+        },
     };
     let options = Options {
         modules: Some(crate::root().join("tools")),
         folder: Some(super::folder()),
-        controllers,
         apiserver_flags: arguments.apiserver_flag.clone(),
+        ..base
     };
     let plane = ControlPlane::start(&options)?;
-    let ids: Vec<String> = plane.ids().iter().map(u32::to_string).collect();
-    fs::write(super::ids_file(), ids.join("\n"))?;
-    fs::write(
-        super::folder().join("programs"),
-        plane.programs.display().to_string(),
-    )?;
+    let programs = plane.programs.display().to_string();
+    fs::write(super::folder().join("programs"), programs)?;
     println!("{} is ready", plane.url);
     println!("export KUBECONFIG={}", plane.kubeconfig.display());
-    plane.detach();
+    let mut ids = plane.detach();
+    keep(&ids)?;
+    if arguments.controllers.is_empty() {
+        ids.extend(super::outside::detach(&super::folder())?);
+        keep(&ids)?;
+    }
     Ok(())
+}
+
+fn keep(ids: &[u32]) -> Outcome {
+    let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
+    Ok(fs::write(super::ids_file(), ids.join("\n"))?)
 }

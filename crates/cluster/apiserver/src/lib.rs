@@ -41,7 +41,7 @@ mod write;
 
 pub use handle::{Context, Outcome, Step, handle};
 pub use registry::{Registry, ResourceType};
-pub use reply::{ListReply, Reply, Response};
+pub use reply::{ListReply, LogReply, Reply, Response};
 pub use request::{Certificate, Credentials, Method, Request};
-pub use state::{Settings, State, Work};
+pub use state::{ObjectRef, Settings, State, Work};
 pub use watch::{WatchEnd, WatchReply};

@@ -196,18 +196,14 @@ impl Registry {
     }
 
     /// Any served version of a group's kind, the preferred one first.
-    pub(crate) fn find_group_kind(&self, group: &str, kind: &str) -> Option<&Arc<ResourceType>> {
+    pub fn find_group_kind(&self, group: &str, kind: &str) -> Option<&Arc<ResourceType>> {
         self.order
             .iter()
             .find(|r| r.gvk.group == group && r.gvk.kind == kind)
     }
 
     /// Any served version of a group's resource, the preferred one first.
-    pub(crate) fn find_group_resource(
-        &self,
-        group: &str,
-        name: &str,
-    ) -> Option<&Arc<ResourceType>> {
+    pub fn find_group_resource(&self, group: &str, name: &str) -> Option<&Arc<ResourceType>> {
         self.order
             .iter()
             .find(|r| r.gvr.group == group && r.gvr.resource == name)

@@ -1,7 +1,7 @@
 //! What a client gets back, as data.
 
 use crate::watch::WatchReply;
-use model::ApiError;
+use model::{ApiError, Timestamp};
 use std::borrow::Cow;
 use std::sync::Arc;
 use store::Stored;
@@ -15,6 +15,50 @@ pub enum Reply {
     List(ListReply),
     /// A stream of changes.
     Watch(Box<WatchReply>),
+    /// The log of a container, which its node must give.
+    Log(Box<LogReply>),
+}
+
+/// Which log, and how much of it.
+#[derive(Clone, Debug)]
+pub struct LogReply {
+    /// The Pod's namespace.
+    pub namespace: String,
+    /// The Pod.
+    pub pod: String,
+    /// The container.
+    pub container: String,
+    /// Goes on as long as the container writes.
+    pub follow: bool,
+    /// The run before the current one.
+    pub previous: bool,
+    /// Each line begins with its time.
+    pub timestamps: bool,
+    /// Only the last lines.
+    pub tail: Option<u64>,
+    /// At most this many bytes.
+    pub limit: Option<u64>,
+    /// Only what was written at or after this.
+    pub since: Option<Timestamp>,
+    /// The answer when there is no kubelet.
+    pub unserved: ApiError,
+}
+
+impl Default for LogReply {
+    fn default() -> Self {
+        Self {
+            namespace: String::new(),
+            pod: String::new(),
+            container: String::new(),
+            follow: false,
+            previous: false,
+            timestamps: false,
+            tail: None,
+            limit: None,
+            since: None,
+            unserved: ApiError::internal("no kubelet"),
+        }
+    }
 }
 
 /// An answer with its whole body.

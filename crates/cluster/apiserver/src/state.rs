@@ -271,12 +271,29 @@ impl State {
             let set = self.dependents.entry(owner.uid.clone()).or_default();
             set.insert(this.clone());
         }
-        if new.is_some() && before != after {
+        if new.is_some() && before != after && !after.iter().all(|owner| self.is_alive(owner)) {
             self.work.insert(Work::Dependent(this.clone()));
         }
         if !after.is_empty() {
             self.owned.insert(this, after);
         }
+    }
+
+    // Whether an owner is surely there and not on its way out; seen in its text, which is much
+    // cheaper than reading it. When in doubt the collector looks.
+    fn is_alive(&self, owner: &Owner) -> bool {
+        let Some(place) = &owner.place else {
+            return false;
+        };
+        let stored = self
+            .memory
+            .get_parts(&place.storage, &place.namespace, &place.name);
+        let Some(text) = stored.map(Stored::json) else {
+            return false;
+        };
+        let has = |needle: &[u8]| text.windows(needle.len()).any(|window| window == needle);
+        let uid = format!("\"uid\":\"{}\"", owner.uid);
+        has(uid.as_bytes()) && !has(b"\"deletionTimestamp\":")
     }
 
     fn owner_ref(&self, namespace: &str, reference: &Value) -> Option<ObjectRef> {
@@ -329,7 +346,7 @@ impl State {
     }
 
     /// The objects that name `uid` as an owner.
-    pub(crate) fn dependents(&self, uid: &str) -> impl Iterator<Item = &ObjectRef> {
+    pub fn dependents<'a>(&'a self, uid: &str) -> impl Iterator<Item = &'a ObjectRef> + use<'a> {
         self.dependents.get(uid).into_iter().flatten()
     }
 
@@ -357,7 +374,7 @@ impl State {
     }
 
     /// One object as it is stored, by place.
-    pub(crate) fn get_ref(&self, at: &ObjectRef) -> Option<Value> {
+    pub fn get_ref(&self, at: &ObjectRef) -> Option<Value> {
         Some(
             self.memory
                 .get_parts(&at.storage, &at.namespace, &at.name)?

@@ -3,12 +3,18 @@
 use crate::decode;
 use crate::handle::{Call, Handled, Outcome, method_not_allowed, no_such_resource};
 use crate::patch;
-use crate::reply::{Reply, Response};
+use crate::reply::{LogReply, Reply, Response};
 use crate::update;
 use crate::write::{self, Ownership, uuid};
 use access::tokenrequest::{Mint, token_request};
 use kinds::Endpoint;
-use model::{ApiError, Cause, GroupVersionKind, LabelSelector, Reason, Value, json, meta};
+use model::{
+    ApiError, Cause, FieldError, GroupVersionKind, LabelSelector, Reason, Timestamp, Value, json,
+    meta,
+};
+
+/// Logs are not asked for further back than this, in seconds.
+const YEARS: i64 = 100 * 365 * 86_400;
 
 /// Answers a request for a subresource.
 pub(crate) fn serve(call: &mut Call<'_>, verb: &str, entropy: &mut dyn FnMut() -> u64) -> Handled {
@@ -211,45 +217,11 @@ fn set_pointer(object: &mut Value, pointer: &str, value: Value) {
     *at = value;
 }
 
-// The logs of a Pod come from its node; without one there is nothing to read yet.
+// The logs of a Pod come from its node: here it is only found out what is asked for.
 fn log(call: &Call<'_>) -> Handled {
-    for number in ["sinceSeconds", "tailLines", "limitBytes"] {
-        if let Some(text) = call.query.get(number) {
-            wire::parse_int(text).map_err(ApiError::bad_request)?;
-        }
-    }
+    let options = log_options(call)?;
     let pod = target_object(call)?;
-    let name = meta::name(&pod);
-    let containers: Vec<&str> = ["initContainers", "containers", "ephemeralContainers"]
-        .iter()
-        .flat_map(|list| meta::entries(&pod, &format!("/spec/{list}")))
-        .map(|c| meta::text_at(c, "/name"))
-        .collect();
-    let asked = call.query.get("container").unwrap_or("");
-    if asked.is_empty() {
-        if containers.len() > 1 {
-            let init = meta::entries(&pod, "/spec/initContainers").count();
-            let regular = &containers[init..];
-            let shown = if init == 0 {
-                format!("choose one of: [{}]", regular.join(" "))
-            } else {
-                format!(
-                    "choose one of: [{}] or one of the init containers: [{}]",
-                    regular.join(" "),
-                    containers[..init].join(" ")
-                )
-            };
-            return Err(ApiError::bad_request(format!(
-                "a container name must be specified for pod {name}, {shown}"
-            ))
-            .into());
-        }
-    } else if !containers.contains(&asked) {
-        return Err(ApiError::bad_request(format!(
-            "container {asked} is not valid for pod {name}"
-        ))
-        .into());
-    }
+    let container = log_container(&pod, call.query.get("container").unwrap_or(""))?;
     if meta::text_at(&pod, "/spec/nodeName").is_empty() {
         let empty = Response {
             status: 204,
@@ -259,7 +231,88 @@ fn log(call: &Call<'_>) -> Handled {
         };
         return Ok(Outcome::reply(Reply::Full(empty)));
     }
-    Err(no_kubelet(call, "log").into())
+    let unserved = no_kubelet(call, "log");
+    Ok(Outcome::reply(Reply::Log(Box::new(LogReply {
+        namespace: call.target.namespace.clone(),
+        pod: call.target.name.clone(),
+        container,
+        unserved,
+        ..options
+    }))))
+}
+
+fn log_options(call: &Call<'_>) -> Result<LogReply, ApiError> {
+    let number = |name: &str| -> Result<Option<i64>, ApiError> {
+        let text = call.query.get(name).filter(|text| !text.is_empty());
+        let number = text.map(wire::parse_int).transpose();
+        number.map_err(ApiError::bad_request)
+    };
+    let flag = |name: &str| {
+        let text = call.query.get(name);
+        text.is_some_and(|text| !matches!(text, "false" | "0" | "False" | "f" | "F"))
+    };
+    let (tail, limit) = (number("tailLines")?, number("limitBytes")?);
+    let since = number("sinceSeconds")?;
+    let since_time = call.query.get("sinceTime").and_then(Timestamp::parse);
+    let mut faults = Vec::new();
+    let at = |field: &str| model::Path::new(field);
+    if let Some(tail) = tail.filter(|tail| *tail < 0) {
+        let why = "must be greater than or equal to 0";
+        faults.push(FieldError::invalid(&at("tailLines"), &tail.into(), why));
+    }
+    if let Some(limit) = limit.filter(|limit| *limit < 1) {
+        let why = "must be greater than 0";
+        faults.push(FieldError::invalid(&at("limitBytes"), &limit.into(), why));
+    }
+    if since.is_some() && since_time.is_some() {
+        let why = "at most one of `sinceTime` or `sinceSeconds` may be specified";
+        faults.push(FieldError::forbidden(&at(""), why));
+    } else if let Some(since) = since.filter(|since| *since < 1) {
+        let why = "must be greater than 0";
+        faults.push(FieldError::invalid(&at("sinceSeconds"), &since.into(), why));
+    }
+    if !faults.is_empty() {
+        let gvk = GroupVersionKind::new("", "", "PodLogOptions");
+        return Err(ApiError::invalid(&gvk, &call.target.name, &faults));
+    }
+    let ago = since.map(|since| call.now.plus_seconds(-since.min(YEARS)));
+    Ok(LogReply {
+        follow: flag("follow"),
+        previous: flag("previous"),
+        timestamps: flag("timestamps"),
+        tail: tail.and_then(|tail| u64::try_from(tail).ok()),
+        limit: limit.and_then(|limit| u64::try_from(limit).ok()),
+        since: ago.or(since_time),
+        ..LogReply::default()
+    })
+}
+
+// The container that is asked for, or the only one.
+fn log_container(pod: &Value, asked: &str) -> Result<String, ApiError> {
+    let name = meta::name(pod);
+    let names = |list: &str| -> Vec<&str> {
+        meta::entries(pod, &format!("/spec/{list}"))
+            .map(|c| meta::text_at(c, "/name"))
+            .collect()
+    };
+    let regular = names("containers");
+    let all = [
+        names("initContainers"),
+        regular.clone(),
+        names("ephemeralContainers"),
+    ]
+    .concat();
+    match (asked, regular.as_slice()) {
+        ("", [only]) => Ok((*only).to_owned()),
+        ("", _) => Err(ApiError::bad_request(format!(
+            "a container name must be specified for pod {name}, choose one of: [{}]",
+            all.join(" ")
+        ))),
+        (asked, _) if all.contains(&asked) => Ok(asked.to_owned()),
+        (asked, _) => Err(ApiError::bad_request(format!(
+            "container {asked} is not valid for pod {name}"
+        ))),
+    }
 }
 
 fn no_kubelet(call: &Call<'_>, what: &str) -> ApiError {

@@ -1,7 +1,7 @@
 //! An answer on its way out: whole, item by item, or event by event.
 
-use crate::clock;
 use crate::cluster::Cluster;
+use crate::logs::{self, Following};
 use apiserver::{ListReply, Reply, WatchReply};
 use bytes::Bytes;
 use http::{HeaderValue, Response as HttpResponse};
@@ -31,18 +31,37 @@ pub(crate) type AnswerBody = http_body_util::combinators::UnsyncBoxBody<Bytes, I
 pub struct Answer {
     cluster: Cluster,
     reply: Reply,
+    /// What is sent after the reply, as it comes.
+    follows: Option<Following>,
 }
 
 impl Answer {
     pub(crate) fn new(cluster: Cluster, reply: Reply) -> Self {
-        Self { cluster, reply }
+        Self {
+            cluster,
+            reply,
+            follows: None,
+        }
+    }
+
+    pub(crate) fn followed(mut self, following: Following) -> Self {
+        self.follows = Some(following);
+        self
     }
 
     /// The HTTP status.
     pub fn status(&self) -> u16 {
         match &self.reply {
             Reply::Full(response) => response.status,
-            Reply::List(_) | Reply::Watch(_) => 200,
+            Reply::List(_) | Reply::Watch(_) | Reply::Log(_) => 200,
+        }
+    }
+
+    /// The body of an answer that is ready; empty for others.
+    pub(crate) fn body(&self) -> &[u8] {
+        match &self.reply {
+            Reply::Full(response) => &response.body,
+            Reply::List(_) | Reply::Watch(_) | Reply::Log(_) => &[],
         }
     }
 
@@ -51,13 +70,22 @@ impl Answer {
         match &self.reply {
             Reply::Full(response) => response.body.clone(),
             Reply::List(list) => list.to_bytes(),
-            Reply::Watch(_) => Vec::new(),
+            Reply::Watch(_) | Reply::Log(_) => Vec::new(),
         }
     }
 
     /// The answer as HTTP; a watch starts a task that lives as long as its reader.
     pub(crate) fn into_http(self) -> HttpResponse<AnswerBody> {
         match self.reply {
+            Reply::Log(ask) => self.cluster.log_answer(*ask).into_http(),
+            Reply::Full(response) if self.follows.is_some() => {
+                let (sender, receiver) = mpsc::channel(4);
+                if let Some(following) = self.follows {
+                    tokio::spawn(logs::send(self.cluster, response.body, following, sender));
+                }
+                let body = ChannelBody { receiver }.boxed_unsync();
+                with_headers(200, &response.content_type, &response.headers, body)
+            }
             Reply::Full(response) => {
                 let body = Full::new(Bytes::from(response.body)).boxed_unsync();
                 with_headers(
@@ -182,7 +210,7 @@ async fn follow(cluster: Cluster, mut watch: WatchReply, sender: mpsc::Sender<By
     let lasts = Duration::from_secs(watch.timeout_seconds).min(WATCH_MAX);
     let end = start + lasts;
     let mut bookmark_at = next_bookmark(start, end);
-    let mut out = watch.open(clock::now());
+    let mut out = watch.open(cluster.now());
     loop {
         changed.borrow_and_update();
         let durable = cluster.shared.durable();
@@ -190,7 +218,7 @@ async fn follow(cluster: Cluster, mut watch: WatchReply, sender: mpsc::Sender<By
             .advance(
                 &cluster.shared.read().memory,
                 durable,
-                clock::now(),
+                cluster.now(),
                 &mut out,
             )
             .is_err();

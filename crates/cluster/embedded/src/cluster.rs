@@ -1,20 +1,20 @@
 //! A running cluster: state behind a lock, a file behind the state, controllers beside it.
 
 use crate::answer::Answer;
-use crate::clock::{self, Randomness};
+use crate::clock::{self, Clock, Randomness, Ticker};
 use crate::error::StartError;
 use crate::identity::Identity;
+use crate::kubelet::Kubelet;
 use crate::webhook;
 use admission::webhook::Answers;
-use apiserver::{
-    Context, Method, Reply, Request, Response, Settings, State, Step, Work, controllers,
-};
+use apiserver::{Context, Method, Reply, Request, Response, Settings, State, Step};
 use model::{ApiError, Timestamp, User};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use store::{Change, Disk, Limits, Memory};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use store::{Change, Compacted, Disk, Event, Limits, Memory};
 use tokio::sync::{Notify, watch};
+use workloads::{Desk, NodeSize};
 
 /// How a cluster is started.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +25,25 @@ pub struct Options {
     pub address: String,
     /// Further bearer tokens and whom they stand for.
     pub tokens: Vec<(String, User)>,
+    /// Whose time it lives in.
+    pub clock: Clock,
+    /// Whether Pods are made, placed and run.
+    pub workloads: Workloads,
+    /// The nodes of a cluster with workloads that has none yet; one called `sandbox` when empty.
+    pub nodes: Vec<NodeSize>,
+    /// Where random names and uids start from. A cluster in virtual time that is given the same
+    /// seed and the same requests does the same; without one, real randomness is used.
+    pub seed: Option<u64>,
+}
+
+/// Whether a cluster has controllers of workloads, a scheduler and a kubelet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Workloads {
+    /// An API server with its own controllers alone: namespaces, garbage, quotas, definitions.
+    Off,
+    /// All of it.
+    #[default]
+    On,
 }
 
 /// A running cluster. Cheap to clone: all clones are the same cluster.
@@ -36,6 +55,9 @@ pub struct Cluster {
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: RwLock<State>,
+    /// Writes take turns here before they take the lock: a task that waits costs nothing, a thread
+    /// that waits is one that answers nobody.
+    turn: tokio::sync::Mutex<()>,
     disk: Option<Disk>,
     identity: Identity,
     randomness: Randomness,
@@ -43,7 +65,11 @@ pub(crate) struct Shared {
     durable: watch::Sender<u64>,
     /// Wakes the watchers of one resource.
     watchers: Mutex<BTreeMap<String, watch::Sender<u64>>>,
-    work: Notify,
+    pub(crate) work: Notify,
+    pub(crate) ticker: Ticker,
+    /// The controllers of workloads.
+    pub(crate) desk: Mutex<Option<Desk>>,
+    pub(crate) kubelet: Mutex<Kubelet>,
     /// Turns true once: open watches then end.
     stopping: watch::Sender<bool>,
 }
@@ -55,11 +81,15 @@ const COMPACT_EVERY: u64 = 1_000;
 /// Large changes do not wait that long: at this size history is trimmed at once. A little above
 /// what a trim leaves, so that not every change trims.
 const HISTORY_BYTES_MAX: usize = 40 << 20;
+/// Where nodes say that they live.
+const LEASES: &str = "coordination.k8s.io/leases";
 const ISSUER: &str = "https://kubernetes.default.svc";
 
 impl Cluster {
     /// Opens a cluster: loads its data, and makes what every cluster has.
     pub fn open(options: &Options) -> Result<Self, StartError> {
+        let ticker = Ticker::start(options.clock);
+        // Certificates live in the machine's time: clients check them by theirs.
         let now = clock::now();
         let (disk, memory, identity) = match &options.data {
             Some(directory) => {
@@ -80,21 +110,34 @@ impl Cluster {
             root_ca: identity.ca().to_owned(),
             address: options.address.clone(),
         };
-        let secret = pki::random_bytes::<8>().map_err(|e| StartError::Identity(e.to_string()))?;
+        let secret = match options.seed {
+            Some(seed) => seed,
+            None => u64::from_le_bytes(
+                pki::random_bytes::<8>().map_err(|e| StartError::Identity(e.to_string()))?,
+            ),
+        };
         let cluster = Self {
             shared: Arc::new(Shared {
+                randomness: Randomness::new(secret ^ memory.version()),
                 durable: watch::Sender::new(memory.version()),
                 state: RwLock::new(State::new(memory, settings)),
+                turn: tokio::sync::Mutex::new(()),
                 disk,
                 identity,
-                randomness: Randomness::new(u64::from_le_bytes(secret)),
                 watchers: Mutex::new(BTreeMap::new()),
                 work: Notify::new(),
+                ticker,
+                desk: Mutex::new(None),
+                kubelet: Mutex::new(Kubelet::default()),
                 stopping: watch::Sender::new(false),
             }),
         };
         cluster.listen_to_disk();
-        cluster.bootstrap(now);
+        cluster.shared.catch_up();
+        cluster.bootstrap(cluster.now());
+        if options.workloads == Workloads::On {
+            cluster.start_workloads(&options.nodes);
+        }
         Ok(cluster)
     }
 
@@ -136,18 +179,41 @@ impl Cluster {
         &self.shared.identity
     }
 
+    /// The cluster's time.
+    pub fn now(&self) -> Timestamp {
+        self.shared.ticker.now()
+    }
+
+    /// What happened to a resource (`apps/deployments`, `/pods`) after a version, oldest first: a
+    /// watch without a connection, for callers that drive the cluster by hand.
+    pub fn events_after(&self, resource: &str, version: u64) -> Result<Vec<Event>, Compacted> {
+        let state = self.shared.read();
+        state.memory.events_after(resource, version, usize::MAX)
+    }
+
     /// Answers one request, webhooks and durability included.
     pub async fn call(&self, request: Request) -> Answer {
-        let now = clock::now();
+        let now = self.now();
         let seed = self.shared.randomness.seed();
         let mut answers = Answers::new();
         for _ in 0..ROUNDS_MAX {
-            match self.attempt(&request, now, seed, &answers) {
+            let attempt = {
+                let _turn = if is_read(&request) {
+                    None
+                } else {
+                    Some(self.shared.turn.lock().await)
+                };
+                self.attempt(&request, now, seed, &answers)
+            };
+            match attempt {
                 Attempt::Done(reply, version) => {
                     if let Err(error) = self.shared.kept(version).await {
                         return Answer::new(self.clone(), Reply::Full(Response::error(&error)));
                     }
-                    return Answer::new(self.clone(), reply);
+                    return match reply {
+                        Reply::Log(ask) => self.log_answer(*ask),
+                        reply => Answer::new(self.clone(), reply),
+                    };
                 }
                 Attempt::Ask(calls) => answers.extend(webhook::perform(self, calls).await),
             }
@@ -160,14 +226,20 @@ impl Cluster {
         )
     }
 
-    fn attempt(&self, request: &Request, now: Timestamp, seed: u64, answers: &Answers) -> Attempt {
+    pub(crate) fn attempt(
+        &self,
+        request: &Request,
+        now: Timestamp,
+        seed: u64,
+        answers: &Answers,
+    ) -> Attempt {
         let mut entropy = clock::stream(seed);
         let mut context = Context {
             now,
             entropy: &mut entropy,
             answers,
         };
-        if matches!(request.method, Method::Get | Method::Head) {
+        if is_read(request) {
             let state = self.shared.read();
             let version = state.memory.version();
             return match apiserver::handle(&state, request, &mut context) {
@@ -188,61 +260,13 @@ impl Cluster {
             Step::Ask(calls) => Attempt::Ask(calls),
         }
     }
-
-    /// Runs the cluster's controllers for as long as the future is polled.
-    pub async fn run_controllers(&self) {
-        loop {
-            let batch: Vec<Work> = std::mem::take(&mut self.shared.write().work)
-                .into_iter()
-                .collect();
-            if batch.is_empty() {
-                self.shared.work.notified().await;
-                continue;
-            }
-            for work in batch {
-                let requests = controllers::step(&self.shared.read(), &work, clock::now());
-                for request in requests {
-                    self.control(request).await;
-                }
-            }
-            tokio::task::yield_now().await;
-        }
-    }
-
-    async fn control(&self, request: Request) {
-        let (method, path) = (request.method, request.path.clone());
-        let answer = self.call(request).await;
-        // A refusal is not lost: the state that caused the work is looked at again when it moves.
-        if answer.status() >= 400 && answer.status() != 404 {
-            tracing::debug!(
-                ?method,
-                path,
-                status = answer.status(),
-                "a controller was refused"
-            );
-        }
-    }
-
-    /// Does all pending work of the controllers now; for callers that drive the cluster by hand.
-    pub async fn settle(&self) {
-        loop {
-            let batch: Vec<Work> = std::mem::take(&mut self.shared.write().work)
-                .into_iter()
-                .collect();
-            if batch.is_empty() {
-                return;
-            }
-            for work in batch {
-                let requests = controllers::step(&self.shared.read(), &work, clock::now());
-                for request in requests {
-                    self.control(request).await;
-                }
-            }
-        }
-    }
 }
 
-enum Attempt {
+fn is_read(request: &Request) -> bool {
+    matches!(request.method, Method::Get | Method::Head)
+}
+
+pub(crate) enum Attempt {
     Done(Reply, u64),
     Ask(Vec<admission::webhook::Call>),
 }
@@ -252,16 +276,40 @@ impl Shared {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, State> {
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, State> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn watcher_map(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, watch::Sender<u64>>> {
+    pub(crate) fn desk(&self) -> MutexGuard<'_, Option<Desk>> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    // A clock that ran fast before must not run backwards now: nothing stored is from the future.
+    fn catch_up(&self) {
+        let state = self.read();
+        let leases = state.memory.list(LEASES, None);
+        let beats = leases.filter_map(|(_, _, lease)| {
+            let renewed = lease.value();
+            Timestamp::parse(model::meta::text_at(&renewed, "/spec/renewTime"))
+        });
+        if let Some(last) = beats.max() {
+            self.ticker.not_before(last);
+        }
+    }
+
+    fn watcher_map(&self) -> MutexGuard<'_, BTreeMap<String, watch::Sender<u64>>> {
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     // Makes changes true, hands them to the disk, wakes watchers and controllers.
     fn commit(&self, state: &mut State, changes: Vec<Change>) -> u64 {
+        let mut busy = false;
+        if let Some(desk) = self.desk().as_mut() {
+            for change in &changes {
+                desk.observe(change);
+            }
+            busy = desk.is_busy();
+        }
         let committed = state.commit(changes);
         let version = committed.last();
         if let Some(disk) = &self.disk {
@@ -280,7 +328,7 @@ impl Shared {
         if due || state.memory.history_bytes() > HISTORY_BYTES_MAX {
             state.memory.compact(Limits::default());
         }
-        if !state.work.is_empty() {
+        if busy || !state.work.is_empty() {
             self.work.notify_one();
         }
         version
@@ -306,6 +354,11 @@ impl Shared {
                 return Err(ApiError::internal("the cluster is shutting down"));
             }
         }
+    }
+
+    /// Where the random numbers of one request start from.
+    pub(crate) fn seed(&self) -> u64 {
+        self.randomness.seed()
     }
 
     pub(crate) fn durable(&self) -> u64 {

@@ -14,10 +14,15 @@ mod cluster;
 mod connection;
 mod error;
 mod identity;
+mod kubelet;
+mod logs;
+mod run;
 mod webhook;
 
 pub use answer::Answer;
-pub use cluster::{Cluster, Options};
+pub use clock::Clock;
+pub use cluster::{Cluster, Options, Workloads};
 pub use connection::{Server, serve};
 pub use error::StartError;
 pub use identity::Identity;
+pub use workloads::NodeSize;

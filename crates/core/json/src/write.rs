@@ -79,13 +79,31 @@ fn line(out: &mut Vec<u8>, layout: Layout, level: usize) {
     }
 }
 
+/// Bytes that begin something that is escaped, or may be.
+const SPECIAL: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut control = 0;
+    while control < 0x20 {
+        table[control] = true;
+        control += 1;
+    }
+    let others = b"\"\\<>&\xe2";
+    let mut i = 0;
+    while i < others.len() {
+        table[others[i] as usize] = true;
+        i += 1;
+    }
+    table
+};
+
 /// Prints a string with Go's escapes, `<`, `>` and `&` among them.
 pub fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let bytes = text.as_bytes();
     let mut plain = 0;
     let mut at = 0;
-    while at < bytes.len() {
+    while let Some(next) = bytes[at..].iter().position(|b| SPECIAL[usize::from(*b)]) {
+        at += next;
         let byte = bytes[at];
         let (escape, length): (&[u8], usize) = match byte {
             b'"' => (b"\\\"", 1),

@@ -6,11 +6,13 @@
 //! ```text
 //! live + applied configuration ── apply ──────────▶ object with managedFields, or conflicts
 //! live + new object ───────────── track_update ───▶ object with managedFields
+//! last applied + target + live ─ client_patch ─▶ the patch of a client-side apply
 //! original + patch ── strategic | json_patch | merge_patch ──▶ patched object
 //! ```
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod apply;
+pub mod client;
 mod compare;
 mod element;
 pub mod fieldset;
@@ -29,6 +31,7 @@ mod testing;
 mod typed;
 
 pub use apply::{Applied, Apply, ApplyError, Conflict, apply};
+pub use client::client_patch;
 pub use element::Element;
 pub use fieldset::{FieldSet, FieldSetError};
 pub use json_patch::{JsonPatchError, json_patch};

@@ -194,6 +194,18 @@ impl SourceTree {
         }
     }
 
+    /// The clean path behind all links, and what stands there.
+    pub fn locate(&self, path: &str) -> Result<(String, EntryKind), TreeError> {
+        let (path, node) = self.resolve(path)?;
+        let kind = match node {
+            Node::File(_) => EntryKind::File,
+            Node::Directory(_) => EntryKind::Directory,
+            Node::Link(_) => EntryKind::Link,
+            Node::Submodule(_) => EntryKind::Submodule,
+        };
+        Ok((path, kind))
+    }
+
     /// Every path that was looked at so far, existing or not, sorted.
     pub fn reads(&self) -> Vec<String> {
         self.record().iter().cloned().collect()
@@ -399,6 +411,14 @@ mod tests {
         check_read("../x", "`../x` leads out of the repository, to `../x`");
         check_read("apps/none", "`apps/none` does not exist");
         check_read("apps/web", "`apps/web` is not a file");
+    }
+
+    #[test]
+    fn a_path_behind_links_is_located() {
+        let located = tree().locate("apps/current/b.yaml");
+        assert_eq!(located, Ok(("apps/web/b.yaml".into(), EntryKind::File)));
+        let located = tree().locate("apps/current");
+        assert_eq!(located, Ok(("apps/web".into(), EntryKind::Directory)));
     }
 
     #[test]

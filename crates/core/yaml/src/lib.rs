@@ -11,6 +11,7 @@
 //! ```
 
 mod emit;
+mod fast;
 mod fault;
 mod load;
 mod located;
@@ -24,6 +25,8 @@ pub use load::{DEPTH_MAX, Document, SIZE_MAX, parse, parse_all, parse_document};
 pub use located::{Located, parse_manifests};
 pub use marks::{Marks, Spot, spot_at};
 pub use model::Value;
+/// The order in which Go's emitters print the keys of a map.
+pub use sort::compare as compare_keys;
 
 use std::fmt;
 

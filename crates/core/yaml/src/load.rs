@@ -172,7 +172,13 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn node(&mut self, (event, span): Next<'a>) -> Result<Value, YamlError> {
+    // A fault that has no place of its own is where the innermost node around it begins.
+    fn node(&mut self, next: Next<'a>) -> Result<Value, YamlError> {
+        let span = next.1;
+        self.bare_node(next).map_err(|fault| placed(fault, span))
+    }
+
+    fn bare_node(&mut self, (event, span): Next<'a>) -> Result<Value, YamlError> {
         self.nodes += 1;
         let before = self.nodes;
         let marked = self.marked();
@@ -296,7 +302,7 @@ impl<'a> Loader<'a> {
                 continue;
             }
             let at = next.1;
-            let key = self.key(next)?;
+            let key = self.key(next).map_err(|fault| placed(fault, at))?;
             let next = self.event()?;
             let line = next.1.start.line();
             if let Key::Text { text, .. } = &key {
@@ -306,7 +312,7 @@ impl<'a> Loader<'a> {
             let value = self.node(next)?;
             self.close(mark);
             let Key::Text { text, shown } = key else {
-                return Err(null_key(&value));
+                return Err(placed(null_key(&value), at));
             };
             if let Some(lines) = &mut lines {
                 lines.insert(text.clone(), line);
@@ -456,9 +462,20 @@ impl Key {
 }
 
 #[derive(Clone)]
-enum Meaning {
+pub(crate) enum Meaning {
     Plain(Scalar),
     Binary(String),
+}
+
+fn placed(fault: YamlError, span: Span) -> YamlError {
+    if fault.line != 0 {
+        return fault;
+    }
+    YamlError {
+        line: span.start.line(),
+        column: span.start.col() + 1,
+        ..fault
+    }
 }
 
 fn start_of(span: Span) -> usize {
@@ -514,7 +531,7 @@ fn meaning(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Meaning,
     )))
 }
 
-fn to_value(meaning: Meaning, text: Cow<'_, str>) -> Result<Value, YamlError> {
+pub(crate) fn to_value(meaning: Meaning, text: Cow<'_, str>) -> Result<Value, YamlError> {
     Ok(match meaning {
         Meaning::Binary(text) => Value::String(text),
         Meaning::Plain(Scalar::Null) => Value::Null,

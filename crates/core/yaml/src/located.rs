@@ -4,9 +4,10 @@
 //! anything is parsed: a broken document does not hide those behind it.
 
 use crate::load::{Loader, SIZE_MAX};
-use crate::marks::{Marks, Spot, spot_at};
+use crate::marks::{Marks, Spot, breaks, spot_at};
 use crate::{Stage, YamlError};
 use model::Value;
+use std::borrow::Cow;
 
 /// One document of a file, with the places of its fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +20,13 @@ pub struct Located {
     pub line: usize,
     /// Where its fields stand; asked together with the text of the file.
     pub marks: Marks,
+}
+
+impl Located {
+    /// JSON pointer and line of every field, sorted by pointer.
+    pub fn lines(&self, text: &str) -> Vec<(String, usize)> {
+        self.marks.lines(text, self.line)
+    }
 }
 
 /// Reads every document of a file. Keys that stand twice in a mapping are an error that names both
@@ -119,28 +127,22 @@ fn read(text: &str, document: usize, part: &Part) -> Result<Located, YamlError> 
             first: None,
         });
     }
+    // Kubernetes' tools end every line, the last one too.
     let chunk = &text[part.start..part.end];
-    let mut loader = Loader::new(chunk).map_err(|fault| lower(fault, part.line))?;
-    loader.keep_marks();
-    let value = loader
-        .next_document()
-        .map_err(|fault| lower(fault, part.line))?
-        .unwrap_or(Value::Null);
-    let twice = loader.written_twice();
-    let mut marks = loader.into_marks();
+    let ended = if chunk.is_empty() || chunk.ends_with('\n') {
+        Cow::Borrowed(chunk)
+    } else {
+        Cow::Owned(format!("{chunk}\n"))
+    };
+    let (value, mut marks) = match crate::fast::read(&ended) {
+        Some(read) => read,
+        None => read_slowly(&ended).map_err(|fault| lower(fault, part.line))?,
+    };
     marks.shift(part.start);
-    if let Some((key, first, second)) = twice {
-        return Err(duplicate(
-            text,
-            &key,
-            part.start + first,
-            part.start + second,
-        ));
-    }
     let line = if value.is_null() {
         part.line
     } else {
-        spot_at(text, marks.root()).line
+        part.line + breaks(&text[part.start..marks.root()])
     };
     Ok(Located {
         value,
@@ -150,17 +152,24 @@ fn read(text: &str, document: usize, part: &Part) -> Result<Located, YamlError> 
     })
 }
 
+/// Reads one document with the full reader.
+pub(crate) fn read_slowly(text: &str) -> Result<(Value, Marks), YamlError> {
+    let mut loader = Loader::new(text)?;
+    loader.keep_marks();
+    let value = loader.next_document()?.unwrap_or(Value::Null);
+    match loader.written_twice() {
+        Some((key, first, second)) => Err(duplicate(text, &key, first, second)),
+        None => Ok((value, loader.into_marks())),
+    }
+}
+
 fn duplicate(text: &str, key: &str, first: usize, second: usize) -> YamlError {
     let (first, second) = (spot_at(text, first), spot_at(text, second));
     YamlError {
         stage: Stage::Compose,
         line: second.line,
         column: second.column,
-        message: format!(
-            "key {} already set in map on line {}",
-            model::field::go_quote(key),
-            first.line
-        ),
+        message: format!("key {} already set in map", model::field::go_quote(key)),
         first: Some(first),
     }
 }

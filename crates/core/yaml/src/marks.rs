@@ -168,10 +168,15 @@ impl Marks {
         }
     }
 
-    /// JSON pointer and line of every field, sorted by pointer.
-    pub fn lines(&self, text: &str) -> Vec<(String, usize)> {
+    /// JSON pointer and line of every field, sorted by pointer; `line` is that of the document's
+    /// first character.
+    pub fn lines(&self, text: &str, line: usize) -> Vec<(String, usize)> {
         let mut lines = Vec::with_capacity(self.all.len());
-        let mut counter = Counter::new(text);
+        let mut counter = Counter {
+            text,
+            at: self.root as usize,
+            line,
+        };
         self.collect(text, &mut counter, &mut lines);
         // Of a key that stands twice the last one counts.
         lines.sort_by(|a: &(String, usize), b| a.0.cmp(&b.0));
@@ -281,7 +286,8 @@ pub fn spot_at(text: &str, offset: usize) -> Spot {
     }
 }
 
-fn breaks(text: &str) -> usize {
+/// How many line breaks a text has.
+pub(crate) fn breaks(text: &str) -> usize {
     text.bytes().filter(|b| *b == b'\n').count()
 }
 
@@ -292,15 +298,7 @@ struct Counter<'a> {
     line: usize,
 }
 
-impl<'a> Counter<'a> {
-    fn new(text: &'a str) -> Self {
-        Self {
-            text,
-            at: 0,
-            line: 1,
-        }
-    }
-
+impl Counter<'_> {
     fn line(&mut self, offset: usize) -> usize {
         let offset = offset.min(self.text.len());
         if offset < self.at {

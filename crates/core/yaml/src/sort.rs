@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 /// Compares two keys.
-pub(crate) fn compare(a: &str, b: &str) -> Ordering {
+pub fn compare(a: &str, b: &str) -> Ordering {
     if a.is_ascii() && b.is_ascii() && !a.bytes().chain(b.bytes()).any(|c| c.is_ascii_digit()) {
         return plain(a, b);
     }

@@ -1,6 +1,6 @@
 //! `eq`, `lt` and their kin: what may be compared with what, and how.
 
-use crate::fmt::text_of;
+use crate::fmt::{sprintf, text_of};
 use crate::value::Value;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -61,6 +61,11 @@ fn eq_one(left: &Value, right: &Value) -> Result<bool, String> {
     }
 }
 
+// The value under `%s`, which complains about its numbers.
+fn strings_of(value: &Value) -> String {
+    String::from_utf8_lossy(&sprintf(b"%s", std::slice::from_ref(value))).into_owned()
+}
+
 // Values that are neither numbers nor strings: only whether they are nil, or one and the same.
 fn eq_other(left: &Value, right: &Value) -> Result<bool, String> {
     let nil = |v: &Value| match v {
@@ -72,7 +77,7 @@ fn eq_other(left: &Value, right: &Value) -> Result<bool, String> {
     if !left.is_nil() && !right.is_nil() && left.kind() != right.kind() {
         return Err(format!(
             "non-comparable types {}: {}, {}: {}",
-            text_of(left),
+            strings_of(left),
             left.type_name(),
             right.type_name(),
             text_of(right)
@@ -84,7 +89,7 @@ fn eq_other(left: &Value, right: &Value) -> Result<bool, String> {
     match (left, right) {
         (_, Value::List(_) | Value::Map(_)) => Err(format!(
             "non-comparable type {}: {}",
-            text_of(right),
+            strings_of(right),
             right.type_name()
         )),
         (Value::Struct(a), Value::Struct(b)) if a.pointer || b.pointer => {

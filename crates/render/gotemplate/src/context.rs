@@ -113,6 +113,9 @@ pub struct Context {
     /// `required` and `fail` do not stop the execution, as in `helm lint`.
     pub lint: bool,
     steps: u64,
+    // Executions inside executions, and the bytes of the texts that `tpl` is at.
+    pub(crate) nested: usize,
+    pub(crate) pending: usize,
     pub(crate) marks: BTreeSet<Mark>,
     pub(crate) included: HashMap<Text, usize>,
     pub(crate) texts: HashMap<Text, Rc<Vec<Arc<Tree>>>>,
@@ -132,6 +135,8 @@ impl Context {
             missing_key: MissingKey::default(),
             lint: false,
             steps: 0,
+            nested: 0,
+            pending: 0,
             marks: BTreeSet::new(),
             included: HashMap::new(),
             texts: HashMap::new(),

@@ -21,7 +21,7 @@ pub struct Time {
     pub nanos: u32,
     /// Seconds east of UTC.
     pub offset: i32,
-    abbreviation: [u8; 8],
+    abbreviation: [u8; 16],
 }
 
 impl PartialEq for Time {
@@ -55,7 +55,7 @@ impl Time {
             seconds,
             nanos,
             offset: 0,
-            abbreviation: *b"UTC\0\0\0\0\0",
+            abbreviation: *b"UTC\0\0\0\0\0\0\0\0\0\0\0\0\0",
         }
     }
 
@@ -69,7 +69,7 @@ impl Time {
 
     pub(crate) fn shown_in(mut self, offset: i32, name: &str) -> Self {
         self.offset = offset;
-        self.abbreviation = [0; 8];
+        self.abbreviation = [0; 16];
         for (to, from) in self.abbreviation.iter_mut().zip(name.bytes()) {
             *to = from;
         }
@@ -77,7 +77,7 @@ impl Time {
     }
 
     pub(crate) fn abbreviation(&self) -> &str {
-        let end = self.abbreviation.iter().position(|b| *b == 0).unwrap_or(8);
+        let end = self.abbreviation.iter().position(|b| *b == 0).unwrap_or(16);
         std::str::from_utf8(&self.abbreviation[..end]).unwrap_or("")
     }
 

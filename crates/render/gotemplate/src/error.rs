@@ -91,7 +91,7 @@ impl fmt::Display for ExecError {
         }
         f.write_str(&self.message)?;
         match &self.cause {
-            Some(cause) => write!(f, "{cause}"),
+            Some(cause) => crate::deep(|| write!(f, "{cause}")),
             None => Ok(()),
         }
     }

@@ -104,6 +104,9 @@ enum Flow {
     Continue,
 }
 
+/// How deep `include` and `tpl` may stand in each other; Helm allows a thousand of each name.
+const NESTED_MAX: usize = 4000;
+
 /// One execution.
 pub(crate) struct Exec<'t, 'c> {
     pub(crate) scope: &'t Scope<'t>,
@@ -127,6 +130,15 @@ impl<'t, 'c> Exec<'t, 'c> {
         spans: bool,
     ) -> Result<(Vec<u8>, Vec<Span>)> {
         let dot = Slot::plain(dot).open();
+        if context.nested >= NESTED_MAX {
+            return Err(Box::new(ExecError {
+                template: tree.name.to_string(),
+                location: None,
+                message: String::new(),
+                cause: Some(Box::new(Cause::Limit(Limit::Depth))),
+            }));
+        }
+        context.nested += 1;
         let mut exec = Exec {
             scope,
             context,
@@ -137,7 +149,9 @@ impl<'t, 'c> Exec<'t, 'c> {
             out: Vec::new(),
             spans: spans.then(Vec::new),
         };
-        crate::deep(|| exec.walk_list(&dot, &tree.root))?;
+        let result = crate::deep(|| exec.walk_list(&dot, &tree.root));
+        exec.context.nested -= 1;
+        result?;
         Ok((exec.out, exec.spans.unwrap_or_default()))
     }
 
@@ -178,15 +192,13 @@ impl<'t, 'c> Exec<'t, 'c> {
         if bytes.is_empty() {
             return Ok(());
         }
-        let size = self
-            .context
-            .bytes(self.out.len() + bytes.len())
-            .and_then(|()| self.context.step(bytes.len() as u64 / 64));
         // The whole output counts against the limit, but only the new bytes as work.
-        match size {
-            Err(Limit::Output) => return Err(self.error("", Some(Cause::Limit(Limit::Output)))),
-            other => self.limited(other)?,
-        }
+        let size = if self.out.len() + bytes.len() > self.context.limits.output {
+            Err(Limit::Output)
+        } else {
+            self.context.step(bytes.len() as u64 / 64)
+        };
+        self.limited(size)?;
         if let Some(spans) = &mut self.spans {
             spans.push(Span {
                 start: self.out.len(),
@@ -452,6 +464,11 @@ impl Runtime for Exec<'_, '_> {
                 trees
             }
         };
+        // An error names the text of every `tpl` around it.
+        self.context.pending += text.len();
+        if self.context.pending > self.context.limits.output {
+            return Err(Fault::Limit(Limit::Output));
+        }
         let scope = Scope::Layer {
             trees: &trees,
             parent: self.scope,
@@ -463,6 +480,7 @@ impl Runtime for Exec<'_, '_> {
             let lead = format!("error during tpl function execution for {}", quote(text));
             Fault::Inner(Some(lead), error)
         })?;
+        self.context.pending -= text.len();
         Ok(Value::String(crate::output::without_no_value(&out).into()))
     }
 

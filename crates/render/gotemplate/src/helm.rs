@@ -6,8 +6,11 @@ use crate::error::warn;
 use crate::function::Type::{Any, String as Str};
 use crate::function::{Fault, Function};
 use crate::sprig::args::text;
-use crate::value::{Element, List, Map, Value};
+use crate::value::{Element, Entries, List, Map, Value};
 use json::write::Layout;
+
+mod pretty;
+mod toml;
 
 type Answer = Result<Value, Fault>;
 
@@ -46,12 +49,30 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("fromJsonArray", &[Str], |_, a| {
         Ok(from_json_array(&text(a, 0)))
     }),
+    Function::new("toYamlPretty", &[Any], |_, a| {
+        Ok(pretty::to_string(&a[0]).unwrap_or_default().into())
+    }),
+    Function::new("toToml", &[Any], |call, a| {
+        if a[0].is_nil() {
+            return Err("reflect: call of reflect.Value.Type on zero Value".into());
+        }
+        let edition = call.edition();
+        Ok(toml::to_string(&a[0], edition).unwrap_or_else(|e| e).into())
+    }),
+    Function::new("fromToml", &[Str], |call, a| {
+        let edition = call.edition();
+        Ok(toml::parse(&text(a, 0), edition))
+    }),
 ];
 
 /// What Helm 4 has besides, or differently.
 pub(crate) const FUNCTIONS_4: &[Function] = &[
     Function::new("mustToYaml", &[Any], |_, a| Ok(to_yaml(&a[0])?.into())),
     Function::new("mustToJson", &[Any], |_, a| Ok(to_json(&a[0])?.into())),
+    Function::new("mustToToml", &[Any], |call, a| {
+        let edition = call.edition();
+        Ok(toml::to_string(&a[0], edition)?.into())
+    }),
 ];
 
 fn required(call: &mut Call<'_>, args: &[Value]) -> Answer {
@@ -117,7 +138,25 @@ fn to_yaml(value: &Value) -> Result<String, String> {
 
 /// As `json.Marshal`.
 pub(crate) fn to_json(value: &Value) -> Result<Vec<u8>, String> {
-    Ok(json::write::to_vec(&value.to_json()?, Layout::Compact))
+    Ok(unbroken(json::write::to_vec(
+        &value.to_json_with(BROKEN)?,
+        Layout::Compact,
+    )))
+}
+
+/// Stands for a broken byte while JSON is written; no text of people has it.
+pub(crate) const BROKEN: char = '\u{10FFFE}';
+
+/// Go's encoder escapes what stands for a broken byte, but not the same character in sound text.
+pub(crate) fn unbroken(json: Vec<u8>) -> Vec<u8> {
+    let mut mark = [0; 4];
+    let mark = BROKEN.encode_utf8(&mut mark).as_bytes();
+    if crate::text::find(&json, mark).is_none() {
+        return json;
+    }
+    String::from_utf8_lossy(&json)
+        .replace(BROKEN, "\\ufffd")
+        .into_bytes()
 }
 
 // Go's name for what a JSON value is.
@@ -151,16 +190,22 @@ fn mismatch(value: &model::Value, wanted: &str) -> String {
     )
 }
 
-fn as_map(value: &model::Value) -> Result<Value, String> {
+// A YAML null leaves the empty map that Helm starts with; a JSON null takes it away.
+fn as_map(value: &model::Value, keeps: bool) -> Result<Value, String> {
     match value {
-        model::Value::Null => Ok(Value::Map(Map::nil())),
+        model::Value::Null => Ok(Value::Map(if keeps {
+            Map::new(Entries::new())
+        } else {
+            Map::nil()
+        })),
         model::Value::Object(_) => Ok(Value::from_json(value)),
         other => Err(mismatch(other, MAP)),
     }
 }
 
-fn as_list(value: &model::Value) -> Result<Value, String> {
+fn as_list(value: &model::Value, keeps: bool) -> Result<Value, String> {
     match value {
+        model::Value::Null if keeps => Ok(Value::list(Vec::new())),
         model::Value::Null => Ok(Value::List(List::nil(Element::Any))),
         model::Value::Array(_) => Ok(Value::from_json(value)),
         other => Err(mismatch(other, LIST)),
@@ -174,33 +219,38 @@ fn read_yaml(text: &[u8]) -> Result<model::Value, String> {
 
 fn from_yaml(text: &[u8]) -> Value {
     let read = read_yaml(text).and_then(|v| {
-        as_map(&v).map_err(|e| format!("error unmarshaling JSON: while decoding JSON: {e}"))
+        as_map(&v, true).map_err(|e| format!("error unmarshaling JSON: while decoding JSON: {e}"))
     });
     read.unwrap_or_else(error_map)
 }
 
 fn from_yaml_array(text: &[u8]) -> Value {
     let read = read_yaml(text).and_then(|v| {
-        as_list(&v).map_err(|e| format!("error unmarshaling JSON: while decoding JSON: {e}"))
+        as_list(&v, true).map_err(|e| format!("error unmarshaling JSON: while decoding JSON: {e}"))
     });
     read.unwrap_or_else(error_list)
 }
 
 /// As `json.Unmarshal` into an `interface {}`.
 pub(crate) fn read_json(text: &[u8]) -> Result<model::Value, String> {
-    json::parse(text)
-        .map(|parsed| parsed.value)
-        .map_err(|e| e.to_string())
+    match json::parse(text) {
+        Ok(parsed) => Ok(parsed.value),
+        // At the end of the text Go looks at one more space, which may be what is wrong.
+        Err(first) => match json::parse(&[text, b" "].concat()) {
+            Ok(_) => Err(first.to_string()),
+            Err(second) => Err(second.to_string()),
+        },
+    }
 }
 
 fn from_json(text: &[u8]) -> Value {
     read_json(text)
-        .and_then(|v| as_map(&v))
+        .and_then(|v| as_map(&v, false))
         .unwrap_or_else(error_map)
 }
 
 fn from_json_array(text: &[u8]) -> Value {
     read_json(text)
-        .and_then(|v| as_list(&v))
+        .and_then(|v| as_list(&v, false))
         .unwrap_or_else(error_list)
 }

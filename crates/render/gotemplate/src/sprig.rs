@@ -2,17 +2,24 @@
 
 pub(crate) mod args;
 mod cast;
+mod certificate;
+mod cipher;
+mod crypto;
+mod curve;
 mod dates;
 mod decimal;
 mod defaults;
+mod der;
 mod dicts;
 mod digest;
 mod encode;
+mod keys;
 mod letters;
 mod lists;
 mod math;
 mod merge;
 mod paths;
+mod primes;
 mod random;
 mod reflect;
 mod regexes;
@@ -24,6 +31,7 @@ use crate::function::Function;
 
 /// All of them, by theme.
 pub(crate) const GROUPS: &[&[Function]] = &[
+    crypto::FUNCTIONS,
     dates::FUNCTIONS,
     defaults::FUNCTIONS,
     dicts::FUNCTIONS,

@@ -133,11 +133,10 @@ pub(crate) fn parse_float(text: &str) -> Option<f64> {
     {
         return None;
     }
-    // Underscores are only for literals with a base prefix.
-    if lower.contains('_') {
+    if !underscores_ok(text) {
         return None;
     }
-    let value: f64 = text.parse().ok()?;
+    let value: f64 = text.replace('_', "").parse().ok()?;
     value.is_finite().then_some(value)
 }
 

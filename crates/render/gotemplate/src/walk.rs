@@ -6,7 +6,7 @@ use std::collections::HashSet;
 /// How deep values may nest where they are printed, copied or compared.
 pub(crate) const DEPTH_MAX: usize = 1000;
 /// How many values one such walk may meet.
-pub(crate) const NODES_MAX: usize = 4_000_000;
+pub(crate) const NODES_MAX: usize = 1_000_000;
 
 /// Counts what a walk meets and stops it when that is too much.
 pub(crate) struct Walk {
@@ -187,8 +187,13 @@ impl Value {
 
     /// The value as JSON, numbers as Go's encoder writes them; the error is the encoder's.
     pub fn to_json(&self) -> Result<model::Value, String> {
+        self.to_json_with('\u{FFFD}')
+    }
+
+    // With a character that stands for broken bytes.
+    pub(crate) fn to_json_with(&self, broken: char) -> Result<model::Value, String> {
         let mut fault = None;
-        match json(self, &mut Walk::new(), &mut fault) {
+        match json(self, &mut Walk::new(), &mut fault, broken) {
             Some(value) => Ok(value),
             None => Err(fault.unwrap_or_else(|| {
                 "json: unsupported value: encountered a cycle via map[string]interface {}"
@@ -198,7 +203,22 @@ impl Value {
     }
 }
 
-fn json(value: &Value, walk: &mut Walk, fault: &mut Option<String>) -> Option<model::Value> {
+// The text with a character for every broken byte.
+fn sound(text: &[u8], broken: char) -> String {
+    match std::str::from_utf8(text) {
+        Ok(text) => text.to_owned(),
+        Err(_) => crate::text::runes(text)
+            .map(|(c, _, sound)| if sound { c } else { broken })
+            .collect(),
+    }
+}
+
+fn json(
+    value: &Value,
+    walk: &mut Walk,
+    fault: &mut Option<String>,
+    broken: char,
+) -> Option<model::Value> {
     walk.down(|walk| {
         Some(match value {
             Value::Invalid | Value::Nil => model::Value::Null,
@@ -219,7 +239,7 @@ fn json(value: &Value, walk: &mut Walk, fault: &mut Option<String>) -> Option<mo
                 *fault = Some("json: unsupported type: complex128".to_owned());
                 return None;
             }
-            Value::String(text) => model::Value::String(text.lossy().into_owned()),
+            Value::String(text) => model::Value::String(sound(text, broken)),
             Value::List(list) if list.is_nil() => model::Value::Null,
             Value::List(list) if *list.element() == Element::Byte => {
                 let bytes = list.as_bytes().unwrap_or_default();
@@ -228,14 +248,14 @@ fn json(value: &Value, walk: &mut Walk, fault: &mut Option<String>) -> Option<mo
             Value::List(list) => model::Value::Array(
                 list.items()
                     .iter()
-                    .map(|v| json(v, walk, fault))
+                    .map(|v| json(v, walk, fault, broken))
                     .collect::<Option<_>>()?,
             ),
             Value::Map(map) if map.is_nil() => model::Value::Null,
             Value::Map(map) => {
                 let mut object = model::Map::new();
                 for (key, value) in map.entries() {
-                    object.insert(key.lossy().into_owned(), json(&value, walk, fault)?);
+                    object.insert(key.lossy().into_owned(), json(&value, walk, fault, broken)?);
                 }
                 model::Value::Object(object)
             }
@@ -244,7 +264,7 @@ fn json(value: &Value, walk: &mut Walk, fault: &mut Option<String>) -> Option<mo
                 None => {
                     let mut object = model::Map::new();
                     for (name, value) in &s.fields {
-                        object.insert((*name).to_owned(), json(value, walk, fault)?);
+                        object.insert((*name).to_owned(), json(value, walk, fault, broken)?);
                     }
                     model::Value::Object(object)
                 }

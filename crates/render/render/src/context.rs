@@ -1,7 +1,10 @@
 //! What a render depends on besides the files and the source's own parameters.
 
+use crate::world::{Alone, World};
 use model::SourceTree;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
 /// The application, the cluster and the settings a render happens for.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +28,59 @@ pub struct Context {
     pub plugins: Vec<plugin::Plugin>,
     /// What the administrator decided.
     pub settings: Settings,
+    /// The way to what is remote; without it nothing is.
+    pub world: Option<Arc<dyn World>>,
+    /// The time in seconds and nanoseconds since 1970, for charts that ask.
+    pub now: (i64, u32),
+    /// Where random bytes come from, for charts that ask.
+    pub chance: Chance,
+}
+
+/// Where random bytes come from; by default they are the same in every render.
+#[derive(Clone, Default)]
+pub struct Chance(Option<Arc<dyn Fn(&mut [u8]) + Send + Sync>>);
+
+impl Chance {
+    /// Random bytes from a source of the caller's.
+    pub fn from(source: impl Fn(&mut [u8]) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(source)))
+    }
+
+    pub(crate) fn entropy(&self) -> gotemplate::Entropy {
+        match &self.0 {
+            Some(source) => {
+                let source = Arc::clone(source);
+                Box::new(move |bytes| source(bytes))
+            }
+            None => {
+                let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+                Box::new(move |bytes| {
+                    for byte in bytes {
+                        state ^= state << 13;
+                        state ^= state >> 7;
+                        state ^= state << 17;
+                        *byte = (state >> 24) as u8;
+                    }
+                })
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Chance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() {
+            "Chance(given)"
+        } else {
+            "Chance(fixed)"
+        })
+    }
+}
+
+impl Context {
+    pub(crate) fn world(&self) -> &dyn World {
+        self.world.as_deref().unwrap_or(&Alone)
+    }
 }
 
 /// The files of a source with a `ref`.

@@ -16,6 +16,7 @@ pub mod charts;
 pub mod differences;
 pub mod fixture;
 mod hooks;
+pub mod kustomize;
 pub mod normal;
 mod replay;
 pub mod session;
@@ -85,4 +86,9 @@ pub(crate) fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, RunE
     }
     found.sort();
     Ok(found)
+}
+
+pub(crate) fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> RunError {
+    let path = path.display().to_string();
+    move |source| RunError::File { path, source }
 }

@@ -23,6 +23,10 @@ pub struct Options {
     pub listen: Option<String>,
     /// Write the kubeconfig here; inside the test's folder when empty.
     pub kubeconfig: Option<PathBuf>,
+    /// Whether Pods are made, placed and run.
+    pub workloads: bool,
+    /// How many times as fast as the machine's its clock runs; as fast when 0.
+    pub speed: u32,
 }
 
 /// Why there is no sandbox.
@@ -112,6 +116,12 @@ impl Sandbox {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(File::create(&log).map_err(strange)?);
+        if !options.workloads {
+            command.args(["--workloads", "off"]);
+        }
+        if options.speed > 0 {
+            command.arg("--speed").arg(options.speed.to_string());
+        }
         if let Some(data) = &options.data {
             command.arg("--data").arg(data);
         }

@@ -9,13 +9,17 @@
 //! ```
 
 mod certificates;
+mod metrics;
 mod plane;
 mod process;
 mod tools;
+mod volumes;
 
+pub use metrics::Metrics;
 pub use plane::{ADMIN_TOKEN, ControlPlane, Options, START_MAX, USER_TOKEN};
 pub use process::end;
 pub use tools::{Tool, ToolError, find};
+pub use volumes::{PROVISIONER, provision};
 
 /// Why there is no control plane.
 #[derive(Debug, thiserror::Error)]

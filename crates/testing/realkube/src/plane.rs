@@ -1,4 +1,4 @@
-//! One control plane: etcd, kube-apiserver and, when asked, kube-controller-manager.
+//! One control plane: etcd, kube-apiserver and, when asked, kube-controller-manager and kube-scheduler.
 
 use crate::process::{Guard, Program};
 use crate::tools::{self, Tool};
@@ -28,6 +28,10 @@ pub struct Options {
     pub controllers: Vec<String>,
     /// More flags for kube-apiserver.
     pub apiserver_flags: Vec<String>,
+    /// More flags for kube-controller-manager.
+    pub controller_flags: Vec<String>,
+    /// Whether kube-scheduler runs, too.
+    pub scheduler: bool,
 }
 
 impl Options {
@@ -42,6 +46,21 @@ impl Options {
         ];
         Self {
             controllers: names.map(str::to_owned).into(),
+            ..Self::default()
+        }
+    }
+
+    /// With every controller and the scheduler: all of a cluster but its nodes. Their requests are
+    /// not throttled, and autoscalers look every two seconds.
+    pub fn with_workloads() -> Self {
+        Self {
+            controllers: vec!["*".into()],
+            controller_flags: flags(&[
+                ("kube-api-qps", "1000"),
+                ("kube-api-burst", "2000"),
+                ("horizontal-pod-autoscaler-sync-period", "2s"),
+            ]),
+            scheduler: true,
             ..Self::default()
         }
     }
@@ -142,11 +161,12 @@ impl ControlPlane {
         if options.controllers.is_empty() {
             return Ok(());
         }
-        let arguments = controller_arguments(&self.folder, &options.controllers);
+        let mut arguments = controller_arguments(&self.folder, &options.controllers);
+        arguments.extend(options.controller_flags.iter().cloned());
         let accounts = options
             .controllers
             .iter()
-            .any(|c| c.contains("serviceaccount"));
+            .any(|c| c.contains("serviceaccount") || c == "*");
         // Nothing else says that the controllers have begun.
         let account = "/api/v1/namespaces/default/serviceaccounts/default";
         let begun =
@@ -156,7 +176,13 @@ impl ControlPlane {
             &arguments,
             until,
             &begun,
-        )
+        )?;
+        if !options.scheduler {
+            return Ok(());
+        }
+        let arguments = scheduler_arguments(&self.folder);
+        // It says nothing when it has begun: pods simply wait until it has.
+        self.run(("kube-scheduler", &programs), &arguments, until, &|_| true)
     }
 
     fn run(
@@ -255,6 +281,20 @@ fn controller_arguments(folder: &Path, controllers: &[String]) -> Vec<String> {
         ("service-account-private-key-file", &file("sa.key")),
         ("root-ca-file", &file("ca.crt")),
         ("flex-volume-plugin-dir", &file("flex")),
+    ])
+}
+
+fn scheduler_arguments(folder: &Path) -> Vec<String> {
+    flags(&[
+        (
+            "kubeconfig",
+            &folder.join("kubeconfig").display().to_string(),
+        ),
+        ("leader-elect", "false"),
+        ("secure-port", "0"),
+        ("bind-address", "127.0.0.1"),
+        ("kube-api-qps", "1000"),
+        ("kube-api-burst", "2000"),
     ])
 }
 

@@ -23,6 +23,8 @@ pub enum Tool {
     Helm3,
     /// helm 4.
     Helm4,
+    /// kustomize.
+    Kustomize,
 }
 
 /// Why a program is not there.
@@ -62,7 +64,13 @@ pub enum ToolError {
 
 impl Tool {
     /// Every module.
-    pub const ALL: [Self; 4] = [Self::Kube, Self::Etcd, Self::Helm3, Self::Helm4];
+    pub const ALL: [Self; 5] = [
+        Self::Kube,
+        Self::Etcd,
+        Self::Helm3,
+        Self::Helm4,
+        Self::Kustomize,
+    ];
 
     /// The folder under `tools/`.
     pub fn folder(self) -> &'static str {
@@ -71,6 +79,7 @@ impl Tool {
             Self::Etcd => "etcd",
             Self::Helm3 => "helm3",
             Self::Helm4 => "helm4",
+            Self::Kustomize => "kustomize",
         }
     }
 
@@ -85,6 +94,7 @@ impl Tool {
             ],
             Self::Etcd => &["etcd"],
             Self::Helm3 | Self::Helm4 => &["helm"],
+            Self::Kustomize => &["kustomize"],
         }
     }
 
@@ -95,6 +105,7 @@ impl Tool {
             Self::Etcd => "go.etcd.io/etcd/server/v3",
             Self::Helm3 => "helm.sh/helm/v3",
             Self::Helm4 => "helm.sh/helm/v4",
+            Self::Kustomize => "sigs.k8s.io/kustomize/kustomize/v5",
         };
         go_mod.lines().find_map(|line| {
             let line = line.trim().trim_start_matches("require ");
@@ -145,7 +156,8 @@ impl Tool {
                 ]
             })
             .collect(),
-            Self::Etcd => Vec::new(),
+            // It knows its version from its module.
+            Self::Etcd | Self::Kustomize => Vec::new(),
             Self::Helm3 | Self::Helm4 => vec![(
                 format!("helm.sh/helm/v{major}/internal/version.version"),
                 format!("v{version}"),

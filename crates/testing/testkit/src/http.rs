@@ -180,6 +180,28 @@ impl Client {
         })
     }
 
+    /// Asks for a path whose answer is a stream of lines, as a watch is, and hands over each line
+    /// as it comes until `each` says no, the stream ends or the time is over. Gives the status.
+    pub fn follow(
+        &self,
+        path: &str,
+        time: Duration,
+        each: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<u16, HttpError> {
+        let until = Instant::now() + time;
+        let request = Request::new("GET", path);
+        let authority = format!("{}:{}", self.host, self.port);
+        let followed = self.connect(until).and_then(|mut stream| {
+            wire::write_request(&mut stream, &authority, self.token.as_deref(), &request)?;
+            wire::read_lines(&mut stream, until, each)
+        });
+        followed.map_err(|source| HttpError::Connection {
+            url: self.url.clone(),
+            what: format!("GET {path}"),
+            source,
+        })
+    }
+
     fn exchange(
         &self,
         mut stream: Stream,

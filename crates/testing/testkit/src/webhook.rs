@@ -1,6 +1,7 @@
-//! A tiny admission webhook server on loopback.
+//! A tiny admission webhook server on loopback; it also serves what else an API server asks for.
 //!
-//! Takes a function from path and AdmissionReview to AdmissionReview; gives an address and the
+//! Takes a function from path and AdmissionReview (nothing for a request without a body) to the
+//! answer; gives an address and the
 //! certificate an API server needs to call it. Stops when dropped.
 
 use crate::wire;
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the webhook answers to a review that came in on a path.
+/// What the webhook answers to a review that came in on a path; nothing is answered with 404.
 pub type Answer = dyn Fn(&str, &Value) -> Value + Send + Sync;
 
 /// A running webhook server.
@@ -103,9 +104,20 @@ fn converse(socket: TcpStream, config: Arc<ServerConfig>, answer: &Answer) -> io
     let tls = ServerConnection::new(config).map_err(io::Error::other)?;
     let mut stream = StreamOwned::new(tls, socket);
     let (path, body) = wire::read_request(&mut stream, until)?;
-    let review: Value = serde_json::from_slice(&body)?;
-    let body = answer(&path, &review).to_string();
-    let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n";
+    let review: Value = if body.is_empty() {
+        Value::Null
+    } else {
+        serde_json::from_slice(&body)?
+    };
+    let answer = answer(&path, &review);
+    let status = if answer.is_null() {
+        "404 Not Found"
+    } else {
+        "200 OK"
+    };
+    let body = answer.to_string();
+    let head =
+        format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n");
     write!(stream, "{head}Content-Length: {}\r\n\r\n{body}", body.len())?;
     stream.conn.send_close_notify();
     stream.flush()

@@ -87,6 +87,53 @@ pub(crate) fn read_response(
     Ok((answer, reusable))
 }
 
+/// Reads an answer whose body is chunked lines, handing over each line as it comes; gives the
+/// status, and no line of an answer that is not 200. Ends when the body ends, the time is over or the reader has had enough.
+pub(crate) fn read_lines(
+    stream: &mut Stream,
+    until: Instant,
+    each: &mut dyn FnMut(&[u8]) -> bool,
+) -> io::Result<u16> {
+    let mut input = Input {
+        stream,
+        until,
+        buffer: Vec::new(),
+        at: 0,
+    };
+    let head = read_head(&mut input)?;
+    if head.status != 200 {
+        return Ok(head.status);
+    }
+    match chunked_lines(&mut input, each) {
+        Err(error) if !is_timeout(&error) => Err(error),
+        _ => Ok(head.status),
+    }
+}
+
+fn chunked_lines<S: Read + Timed>(
+    input: &mut Input<'_, S>,
+    each: &mut dyn FnMut(&[u8]) -> bool,
+) -> io::Result<()> {
+    let mut pending = Vec::new();
+    loop {
+        let line = input.line()?;
+        let size = line.split(';').next().unwrap_or("").trim();
+        let size = usize::from_str_radix(size, 16).map_err(|_| invalid("chunk size"))?;
+        if size == 0 {
+            return Ok(());
+        }
+        read_exactly(input, size, &mut pending)?;
+        input.line()?;
+        while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
+            let rest = pending.split_off(end + 1);
+            if !each(&pending[..end]) {
+                return Ok(());
+            }
+            pending = rest;
+        }
+    }
+}
+
 fn has_length(answer: &Response) -> bool {
     answer.header("Content-Length").is_some()
 }
@@ -314,6 +361,25 @@ mod tests {
         let chunks =
             "POST /b HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n";
         check_request(chunks, "/b", "abcd");
+    }
+
+    #[test]
+    fn lines_are_handed_over_whole_however_they_are_cut() {
+        let chunks = "3\r\na\nb\r\n3\r\nc\nd\r\n2\r\n\nx\r\n0\r\n\r\n";
+        let mut wire = chunks.as_bytes();
+        let mut input = Input {
+            stream: &mut wire,
+            until: Instant::now(),
+            buffer: Vec::new(),
+            at: 0,
+        };
+        let mut got = Vec::new();
+        chunked_lines(&mut input, &mut |line| {
+            got.push(String::from_utf8_lossy(line).into_owned());
+            true
+        })
+        .unwrap();
+        assert_eq!(got, ["a", "bc", "d"]);
     }
 
     #[test]

@@ -76,8 +76,14 @@ fn empty(state: &State, name: &str, now: Timestamp) -> Vec<Request> {
         let objects = state.memory.list(&resource.storage, Some(name));
         left.count(resource, objects.map(|(_, _, stored)| stored.value()));
     }
-    if !left.is_empty() {
-        return report(&namespace, &left, now).into_iter().collect();
+    let told = meta::entries(&namespace, "/status/conditions")
+        .next()
+        .is_some();
+    if !left.is_empty() || told {
+        let news = report(&namespace, &left, now);
+        if news.is_some() || !left.is_empty() {
+            return news.into_iter().collect();
+        }
     }
     let finalizers = meta::entries(&namespace, "/spec/finalizers");
     let others: Vec<Value> = finalizers.filter(|f| *f != "kubernetes").cloned().collect();
@@ -158,10 +164,17 @@ fn report(namespace: &Value, left: &Left, now: Timestamp) -> Option<Request> {
         .iter()
         .map(|(r, n)| format!("{r} has {n} resource instances"))
         .collect();
-    let content = json!({
-        "type": "NamespaceContentRemaining", "status": "True", "reason": "SomeResourcesRemain",
-        "message": format!("Some resources are remaining: {}", remaining.join(", ")),
-    });
+    let content = if remaining.is_empty() {
+        json!({
+            "type": "NamespaceContentRemaining", "status": "False", "reason": "ContentRemoved",
+            "message": "All content successfully removed",
+        })
+    } else {
+        json!({
+            "type": "NamespaceContentRemaining", "status": "True", "reason": "SomeResourcesRemain",
+            "message": format!("Some resources are remaining: {}", remaining.join(", ")),
+        })
+    };
     set_condition(&mut conditions, content, now);
     let held: Vec<String> = left
         .finalizers

@@ -59,7 +59,19 @@ impl Printer {
             Value::List(list) => self.list(list, verb, value, depth),
             Value::Map(map) => self.map(map, verb, value, depth),
             Value::Struct(body) => self.structure(body, verb, value, depth),
-            Value::Time(_) => self.bad_verb(verb, value),
+            // What Go keeps inside: flags, seconds since year 1, and a zone.
+            Value::Time(time) => {
+                let fields = [
+                    Value::Uint64(0),
+                    Value::Int64(time.seconds.saturating_add(62_135_596_800)),
+                ];
+                self.out.push(b'{');
+                for field in fields {
+                    self.any(&field, verb, depth + 1);
+                    self.out.push(b' ');
+                }
+                self.put("<nil>}");
+            }
         }
     }
 

@@ -1,9 +1,10 @@
 //! Choosing between values, and JSON.
 
 use super::args::text;
-use crate::function::Function;
+use crate::call::Call;
 use crate::function::Type::{Any, Bool, String as Str};
-use crate::helm::{read_json, to_json};
+use crate::function::{Fault, Function};
+use crate::helm::{BROKEN, read_json, to_json, unbroken};
 use crate::value::Value;
 use crate::walk;
 use json::write::Layout;
@@ -26,15 +27,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
             a[1].clone()
         })
     }),
-    Function::new("deepCopy", &[Any], |_, a| {
-        if a[0].is_nil() {
-            return Ok(a[0].clone());
-        }
-        walk::deep_copy(&a[0]).ok_or_else(|| "deepCopy error: the value is too big".into())
-    }),
-    Function::new("mustDeepCopy", &[Any], |_, a| {
-        walk::deep_copy(&a[0]).ok_or_else(|| "the value is too big".into())
-    }),
+    Function::new("deepCopy", &[Any], deep_copy),
+    Function::new("mustDeepCopy", &[Any], deep_copy),
     Function::new("mustFromJson", &[Str], |_, a| {
         Ok(Value::from_json(&read_json(&text(a, 0))?))
     }),
@@ -47,13 +41,23 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("mustToRawJson", &[Any], |_, a| Ok(raw(&a[0])?.into())),
 ];
 
+fn deep_copy(_: &mut Call<'_>, args: &[Value]) -> Result<Value, Fault> {
+    if args[0].is_nil() {
+        return Err("reflect: call of reflect.Value.Type on zero Value".into());
+    }
+    walk::deep_copy(&args[0]).ok_or_else(|| "the value is too big".into())
+}
+
 /// Whether sprig takes a value for nothing.
 pub(super) fn empty(value: &Value) -> bool {
     !value.truth()
 }
 
 fn pretty(value: &Value) -> Result<Vec<u8>, String> {
-    Ok(json::write::to_vec(&value.to_json()?, Layout::Pretty))
+    Ok(unbroken(json::write::to_vec(
+        &value.to_json_with(BROKEN)?,
+        Layout::Pretty,
+    )))
 }
 
 // Without the escapes that protect HTML.

@@ -30,3 +30,8 @@ pub(super) fn adler32(bytes: &[u8]) -> u32 {
     }
     b << 16 | a
 }
+
+/// The 32 bytes of SHA-256.
+pub(super) fn sha256_bytes(bytes: &[u8]) -> Vec<u8> {
+    digest(&SHA256, bytes).as_ref().to_vec()
+}

@@ -122,18 +122,24 @@ fn decode32(text: &[u8]) -> Result<Vec<u8>, String> {
         let mut used = 8;
         for j in 0..8 {
             let Some(byte) = chunk.get(j) else {
-                return corrupt(clean.len().saturating_sub(0));
+                return corrupt(base);
             };
             if let Some(value) = value_of(*byte, 5) {
                 group = group << 5 | u64::from(value);
                 continue;
             }
-            let padded = *byte == b'=' && matches!(j, 2 | 4 | 5 | 7);
-            if !padded || chunk[j..].len() < 8 - j || chunk[j..].iter().any(|b| *b != b'=') {
+            let last = clean.len() - base <= 8;
+            if *byte != b'=' || j < 2 || !last {
                 return corrupt(base + j);
             }
-            if base + 8 < clean.len() {
-                return corrupt(base + 8);
+            if chunk.len() < 8 {
+                return corrupt(clean.len());
+            }
+            if let Some(wrong) = chunk[j..].iter().position(|b| *b != b'=') {
+                return corrupt(base + j + wrong);
+            }
+            if matches!(j, 3 | 6) {
+                return corrupt(base + j);
             }
             group <<= 5 * (8 - j);
             used = j;

@@ -210,17 +210,18 @@ fn chunk(_: &mut Call<'_>, args: &[Value]) -> Answer {
     let (size, length) = (int(args, 0), found.items().len());
     let lists = |items: Vec<Value>| Ok(Value::List(List::typed(Element::Lists, items)));
     match usize::try_from(size) {
-        Ok(0) => Err("runtime error: makeslice: len out of range".into()),
-        Ok(size) => lists(
+        Ok(size) if size > 0 => lists(
             found
                 .items()
                 .chunks(size)
                 .map(|c| Value::list(c.to_vec()))
                 .collect(),
         ),
-        // A negative size leaves nothing to cut.
-        Err(_) if length == 0 => lists(Vec::new()),
-        Err(_) => Err("runtime error: makeslice: len out of range".into()),
+        // One element is a chunk by itself.
+        Err(_) if length == 1 && size < -1 => lists(vec![Value::list(found.items().to_vec())]),
+        // A step back that is longer than the list finds nothing to cut.
+        Err(_) if length > 1 && size.unsigned_abs() >= length as u64 - 1 => lists(Vec::new()),
+        _ => Err("runtime error: makeslice: len out of range".into()),
     }
 }
 

@@ -155,7 +155,7 @@ fn parse_host(host: &str) -> Result<Vec<u8>, String> {
             return Err("missing ']' in host".to_owned());
         };
         check_port(&host[end + 1..])?;
-    } else if let Some(colon) = host.rfind(':') {
+    } else if let Some(colon) = host.find(':') {
         check_port(&host[colon..])?;
     }
     unescape(host, Mode::Host)
@@ -285,7 +285,10 @@ fn show(url: &Url) -> String {
             }
             out.push_str(&escape(&url.host, Mode::Host));
         }
-        let path = escape(&url.path, Mode::Path);
+        let path = match &url.path[..] {
+            b"*" => "*".to_owned(),
+            path => escape(path, Mode::Path),
+        };
         if !path.is_empty() && !path.starts_with('/') && !url.host.is_empty() {
             out.push('/');
         }

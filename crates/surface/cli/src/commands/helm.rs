@@ -54,11 +54,49 @@ pub(crate) fn run(command: Helm) -> Result<(), CliError> {
         _ => Flavour::V3,
     };
     let template = helm::command::parse(&arguments).map_err(CliError::Helm)?;
-    let mut here = Here { flavour };
+    let mut here = Here {
+        flavour,
+        ..Here::default()
+    };
     match helm::command::run(&template, flavour, &mut here) {
         Ok(outcome) => show(&outcome),
         Err(refused) => exec(&arguments, &refused),
     }
+}
+
+/// What `helm template` prints for these arguments; `files` are values that stand in no folder.
+pub(crate) fn template(
+    arguments: &[String],
+    files: std::collections::BTreeMap<String, Vec<u8>>,
+) -> Result<String, String> {
+    let template = helm::command::parse(arguments)?;
+    let mut here = Here {
+        flavour: Flavour::V3,
+        files,
+    };
+    let outcome =
+        helm::command::run(&template, Flavour::V3, &mut here).map_err(|error| error.to_string())?;
+    if outcome.code == 0 {
+        Ok(outcome.stdout)
+    } else {
+        Err(outcome.stderr)
+    }
+}
+
+/// The default values of the chart that these arguments name.
+pub(crate) fn default_values(arguments: &[String]) -> Result<String, String> {
+    let template = helm::command::parse(arguments)?;
+    let name = template.arguments.last().cloned().unwrap_or_default();
+    let mut here = Here::default();
+    let chart = here
+        .chart(&name, &template)
+        .map_err(|error| error.to_string())?;
+    Ok(yaml::to_string(&model::Value::Object(chart.values)))
+}
+
+/// The bytes of a remote file.
+pub(crate) fn fetch_file(url: &str) -> Result<Vec<u8>, String> {
+    fetch::file(url)
 }
 
 fn show(outcome: &Outcome) -> Result<(), CliError> {
@@ -97,8 +135,11 @@ fn exec(arguments: &[String], refused: &HelmError) -> Result<(), CliError> {
 }
 
 // This machine.
+#[derive(Default)]
 struct Here {
     flavour: Flavour,
+    // Files that are not on disk.
+    files: std::collections::BTreeMap<String, Vec<u8>>,
 }
 
 impl World for Here {
@@ -125,6 +166,9 @@ impl World for Here {
     }
 
     fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        if let Some(bytes) = self.files.get(path) {
+            return Ok(bytes.clone());
+        }
         if path.trim() == "-" {
             let mut bytes = Vec::new();
             let read = std::io::stdin().read_to_end(&mut bytes);

@@ -2,8 +2,8 @@
 
 use crate::Output;
 use crate::error::CliError;
-use clap::{Args, Subcommand};
-use embedded::{Cluster, Options, Server, StartError};
+use clap::{Args, Subcommand, ValueEnum};
+use embedded::{Clock, Cluster, Options, Server, StartError, Workloads};
 use model::{User, json};
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -40,6 +40,21 @@ pub(crate) struct StartArgs {
     /// Let in whoever brings this bearer token: TOKEN=USER[,GROUP...]; may be given several times
     #[arg(long, value_name = "TOKEN=USER[,GROUP...]", value_parser = token)]
     token: Vec<(String, User)>,
+    /// Run the cluster's time this many times as fast: Jobs, roll-outs and back-offs hurry
+    #[arg(long, value_name = "FACTOR", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    speed: u32,
+    /// Whether Pods are made, placed and run; without them it is an API server alone
+    #[arg(long, value_name = "on|off", default_value = "on", value_enum)]
+    workloads: Switch,
+}
+
+/// On or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    /// Controllers, a scheduler and a scripted kubelet run.
+    On,
+    /// Objects are kept, nothing acts on them.
+    Off,
 }
 
 fn token(text: &str) -> Result<(String, User), String> {
@@ -91,6 +106,15 @@ async fn start(args: StartArgs, output: Output) -> Result<(), CliError> {
         data: args.data.clone(),
         address: address.to_string(),
         tokens: args.token,
+        clock: match args.speed {
+            1 => Clock::Real,
+            factor => Clock::Scaled(factor),
+        },
+        workloads: match args.workloads {
+            Switch::On => Workloads::On,
+            Switch::Off => Workloads::Off,
+        },
+        ..Options::default()
     };
     let cluster = Cluster::open(&options)?;
     let server = Server::new(cluster, listener)?;
@@ -142,7 +166,7 @@ fn write_private(path: &Path, text: &str) -> Result<(), CliError> {
 fn announce(output: Output, server: &Server, kubeconfig: &Path) {
     let (url, shown) = (server.url(), kubeconfig.display());
     match output {
-        Output::Text => {
+        Output::Text | Output::Yaml | Output::Name => {
             println!("sandbox ready at {url}");
             println!("kubeconfig: {shown}");
             println!("try: kubectl --kubeconfig {shown} get namespaces");
