@@ -169,13 +169,11 @@ fn free_names(wanted: &Value, taken: &Taken, before: &Value) -> Value {
             names.insert(field.into(), name.into());
         }
     }
-    let shorts = meta::entries(wanted, "/shortNames");
-    if shorts.clone().count() > 0
-        && shorts
-            .filter_map(Value::as_str)
-            .all(|name| !taken.resources.contains(name))
-    {
-        names.insert("shortNames".into(), wanted["shortNames"].clone());
+    let shorts: Vec<&str> = meta::entries(wanted, "/shortNames")
+        .filter_map(Value::as_str)
+        .collect();
+    if !shorts.is_empty() && shorts.iter().all(|name| !taken.resources.contains(*name)) {
+        names.insert("shortNames".into(), json!(shorts));
     }
     if let Some(categories) = wanted.get("categories") {
         names.insert("categories".into(), categories.clone());
