@@ -176,6 +176,15 @@ pub(crate) fn delete_all(agent: &'static str, path: String, uid: &str) -> Act {
     act(agent, Method::Delete, path, &body, "application/json").forget()
 }
 
+/// Deletes an object once what it owns is gone.
+pub(crate) fn delete_last(agent: &'static str, path: String, uid: &str) -> Act {
+    let body = model::json!({
+        "kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid},
+        "propagationPolicy": "Foreground",
+    });
+    act(agent, Method::Delete, path, &body, "application/json").forget()
+}
+
 fn act(agent: &'static str, method: Method, path: String, body: &Value, content: &str) -> Act {
     Act {
         request: Request {

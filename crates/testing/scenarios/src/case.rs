@@ -106,6 +106,16 @@ pub fn load(folder: &Path) -> Result<Vec<Case>, CaseError> {
 }
 
 impl Case {
+    /// About how long it may take: what it waits for, and the blocks that ask for more time.
+    pub fn patience(&self) -> Duration {
+        let times = self.steps.iter().map(|step| match &step.act {
+            Act::Wait(time) => *time,
+            Act::Then { within, .. } => within.saturating_sub(WITHIN),
+            _ => Duration::ZERO,
+        });
+        times.sum()
+    }
+
     /// The namespace it runs in.
     pub fn namespace(&self) -> String {
         format!("t-{}", self.id)

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// How much time passes between two looks.
 const STEP: Duration = Duration::from_millis(100);
 /// How long a scenario is watched after its last line was seen.
-const SETTLE: Duration = Duration::from_millis(1200);
+const SETTLE: Duration = Duration::from_secs(3);
 /// How long a fresh namespace may wait for its ServiceAccount.
 const START: Duration = Duration::from_secs(30);
 /// How long a custom resource may be unknown after its definition.

@@ -19,14 +19,15 @@ pub struct Outcome {
     pub played: Result<Played, TargetError>,
 }
 
-/// Plays scenarios, `side_by_side` at a time; those that run alone come last, one by one. They
-/// begin in their order and are given back in it.
+/// Plays scenarios, `side_by_side` at a time; those that take long begin first, those that run
+/// alone come last, one by one. They are given back in the order of their names.
 pub fn play(
     cases: Vec<Case>,
     side_by_side: usize,
     one: impl Fn(&Case) -> Result<Played, TargetError> + Sync,
 ) -> Vec<Outcome> {
-    let (alone, together): (Vec<Case>, Vec<Case>) = cases.into_iter().partition(|c| c.alone);
+    let (alone, mut together): (Vec<Case>, Vec<Case>) = cases.into_iter().partition(|c| c.alone);
+    together.sort_by_key(|case| std::cmp::Reverse(case.patience()));
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     std::thread::scope(|scope| {

@@ -26,21 +26,42 @@ pub(super) fn step(state: &State, name: &str, now: Timestamp) -> Vec<Request> {
         return Vec::new();
     };
     if meta::deletion_timestamp(&crd).is_some() {
-        return clean_up(state, &crd);
+        return clean_up(state, &crd, now);
     }
-    let mut requests = Vec::new();
     let status = accept_names(state, &crd, now);
-    if crd.get("status") != Some(&status) {
-        let mut body = json!({"status": status});
-        body["metadata"] = json!({"name": name});
-        requests.push(request(
+    if crd.get("status") == Some(&status) {
+        return Vec::new();
+    }
+    let write = |status: &Value| {
+        let body = json!({"metadata": {"name": name}, "status": status});
+        request(
             AGENT,
             Method::Patch,
             format!("{}/status", path(name)),
             &body,
-        ));
+        )
+    };
+    let established = |status: &Value| {
+        let all = status["conditions"].as_array().into_iter().flatten();
+        let mut found = all.filter(|c| c["type"] == "Established");
+        found.any(|c| c["status"] == "True")
+    };
+    let was = crd.get("status").is_some_and(established);
+    if was || !established(&status) {
+        return vec![write(&status)];
     }
-    requests
+    // Names are accepted first; the definition is served a moment later.
+    vec![write(&installing(&status)), write(&status)]
+}
+
+fn installing(status: &Value) -> Value {
+    let mut status = status.clone();
+    let conditions = status["conditions"].as_array_mut().into_iter().flatten();
+    for condition in conditions.filter(|c| c["type"] == "Established") {
+        condition["status"] = "False".into();
+        condition["reason"] = "Installing".into();
+    }
+    status
 }
 
 // The status of a definition whose names are compared with those of its group.
@@ -67,6 +88,7 @@ fn accept_names(state: &State, crd: &Value, now: Timestamp) -> Value {
             }
         }
         Some((reason, message)) => {
+            status["acceptedNames"] = free_names(&wanted, &taken, &status["acceptedNames"]);
             set_condition(
                 &mut conditions,
                 json!({"type": "NamesAccepted", "status": "False", "reason": reason, "message": message}),
@@ -134,8 +156,33 @@ fn name_conflict(wanted: &Value, taken: &Taken) -> Option<(&'static str, String)
     None
 }
 
+// The names that nobody else has; of the others those that were accepted before.
+fn free_names(wanted: &Value, taken: &Taken, before: &Value) -> Value {
+    let mut names = before.as_object().cloned().unwrap_or_default();
+    for (field, used) in [
+        ("plural", &taken.resources),
+        ("singular", &taken.resources),
+        ("kind", &taken.kinds),
+        ("listKind", &taken.kinds),
+    ] {
+        if let Some(name) = wanted[field].as_str().filter(|name| !used.contains(*name)) {
+            names.insert(field.into(), name.into());
+        }
+    }
+    let shorts: Vec<&str> = meta::entries(wanted, "/shortNames")
+        .filter_map(Value::as_str)
+        .collect();
+    if !shorts.is_empty() && shorts.iter().all(|name| !taken.resources.contains(*name)) {
+        names.insert("shortNames".into(), json!(shorts));
+    }
+    if let Some(categories) = wanted.get("categories") {
+        names.insert("categories".into(), categories.clone());
+    }
+    Value::Object(names)
+}
+
 // Deletes the instances of a definition that goes, then lets it go.
-fn clean_up(state: &State, crd: &Value) -> Vec<Request> {
+fn clean_up(state: &State, crd: &Value, now: Timestamp) -> Vec<Request> {
     if !meta::finalizers(crd).any(|f| f == FINALIZER) {
         return Vec::new();
     }
@@ -164,7 +211,7 @@ fn clean_up(state: &State, crd: &Value) -> Vec<Request> {
         let mut items = state.memory.list(&storage, Some(namespace));
         items.all(|(_, _, stored)| meta::deletion_timestamp(&stored.value()).is_some())
     };
-    namespaces
+    let deletions = namespaces
         .iter()
         .filter(|namespace| !waiting(namespace))
         .map(|namespace| {
@@ -175,8 +222,29 @@ fn clean_up(state: &State, crd: &Value) -> Vec<Request> {
             };
             let path = format!("/apis/{group}/{version}{place}/{plural}");
             request(AGENT, Method::Delete, path, &Value::Null)
-        })
-        .collect()
+        });
+    in_progress(crd, now).into_iter().chain(deletions).collect()
+}
+
+// Says once that instances are being deleted.
+fn in_progress(crd: &Value, now: Timestamp) -> Option<Request> {
+    const REASON: &str = "InstanceDeletionInProgress";
+    let conditions = crd["status"]["conditions"].as_array();
+    let mut conditions = conditions.cloned().unwrap_or_default();
+    if conditions.iter().any(|c| c["reason"] == REASON) {
+        return None;
+    }
+    set_condition(
+        &mut conditions,
+        json!({
+            "type": "Terminating", "status": "True", "reason": REASON,
+            "message": "CustomResource deletion is in progress",
+        }),
+        now,
+    );
+    let path = format!("{}/status", path(meta::name(crd)));
+    let body = json!({"status": {"conditions": conditions}});
+    Some(request(AGENT, Method::Patch, path, &body))
 }
 
 /// What a create does to a definition before it is stored.

@@ -9,7 +9,7 @@ mod policy;
 mod verdict;
 
 use super::pods;
-use crate::act::{CONTROLLERS, Reaction, Refusal, delete_all, patch};
+use crate::act::{CONTROLLERS, Reaction, Refusal, delete_last, patch};
 use crate::event::{Grade, Note, about};
 use crate::index::TRACKING;
 use crate::object::{
@@ -116,7 +116,7 @@ fn expire(view: &View<'_>, job: &Value, reaction: &mut Reaction) {
         return;
     }
     let path = JOB.path(meta::namespace(job), meta::name(job));
-    reaction.push(delete_all(CONTROLLERS, path, meta::uid(job)));
+    reaction.push(delete_last(CONTROLLERS, path, meta::uid(job)));
 }
 
 /// One look at one Job that is not finished.
@@ -146,7 +146,8 @@ impl<'a> Look<'a> {
             active = 0;
         } else {
             self.account.started = self.account.started.or(Some(self.view.now));
-            active += self.manage(reaction);
+            // A Pod that is refused was never active: those that come are counted when they are there.
+            active += self.manage(reaction).min(0);
         }
         self.note_suspension(suspended && verdict.is_none(), reaction);
         self.note_deadline(reaction);
