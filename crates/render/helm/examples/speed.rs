@@ -132,7 +132,7 @@ fn compare(name: &str, files: &Files, program: &Path) {
     );
     let theirs = median(15, || drop(helm(&directory)));
     let cold = median(15, || {
-        drop(render(&Prepared::new(load(files), Flavour::V3)))
+        drop(render(&Prepared::new(load(files), Flavour::V3)));
     });
     let warm = median(31, || drop(render(&prepared)));
     let ratio = |ours: Duration| theirs.as_secs_f64() / ours.as_secs_f64();

@@ -58,7 +58,7 @@ pub(crate) fn go_general(float: f64) -> String {
     let shortest = format!("{float:e}");
     let (digits, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    if exponent < -4 || exponent >= 6 {
+    if !(-4..6).contains(&exponent) {
         let sign = if exponent < 0 { '-' } else { '+' };
         return format!("{digits}e{sign}{:02}", exponent.abs());
     }
@@ -112,7 +112,7 @@ impl<'a> Fields<'a> {
             return Some(value);
         }
         let same = |(k, _): &(&String, &Value)| k.eq_ignore_ascii_case(key);
-        self.map.iter().filter(same).map(|(_, v)| v).last()
+        self.map.iter().filter(same).map(|(_, v)| v).next_back()
     }
 
     // Keeps the fault of the key that Go meets first.

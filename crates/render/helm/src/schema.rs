@@ -87,7 +87,7 @@ fn type_of(value: &Value) -> &'static str {
 }
 
 // The types a schema names, in its order.
-fn types<'a>(schema: &'a Map<String, Value>) -> Vec<&'a str> {
+fn types(schema: &Map<String, Value>) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(one)) => vec![one],
         Some(Value::Array(many)) => many.iter().filter_map(Value::as_str).collect(),

@@ -119,15 +119,12 @@ fn json_layer(
 ) -> Result<(), HelmError> {
     let trimmed = line.trim();
     if flavour == Flavour::V4 && trimmed.starts_with('{') {
-        return match serde_json_map(trimmed) {
-            Some(map) => {
-                merge_maps(base, map);
-                Ok(())
-            }
-            None => {
-                let message = format!("failed parsing --set-json data JSON: {line}");
-                Err(HelmError::values(message, "--set-json", 0))
-            }
+        return if let Some(map) = serde_json_map(trimmed) {
+            merge_maps(base, map);
+            Ok(())
+        } else {
+            let message = format!("failed parsing --set-json data JSON: {line}");
+            Err(HelmError::values(message, "--set-json", 0))
         };
     }
     set_json(line, base).map_err(|_| {

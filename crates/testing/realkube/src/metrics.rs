@@ -144,7 +144,7 @@ fn used(pod: &Value, share: f64) -> Value {
             let asked = container["resources"]["requests"]["cpu"]
                 .as_str()
                 .unwrap_or("0");
-            let asked = model::Quantity::parse(asked).map_or(0, |q| q.milli_value());
+            let asked = model::Quantity::parse(asked).map_or(0, model::Quantity::milli_value);
             let cpu = format!("{}m", (asked as f64 * share).round());
             json!({"name": container["name"], "usage": {"cpu": cpu, "memory": "64Mi"}})
         })

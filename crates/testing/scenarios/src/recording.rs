@@ -208,15 +208,15 @@ pub fn compare(wanted: &Recording, got: &Recording) -> Vec<Difference> {
     for subject in subjects {
         let a = wanted.objects.get(subject).unwrap_or(&none);
         let b = got.objects.get(subject).unwrap_or(&none);
-        if a.len() != b.len() {
+        if a.len() == b.len() {
+            facets(subject, &told(a), &told(b), &mut found);
+        } else {
             found.push(Difference {
                 subject: subject.clone(),
                 facet: "count".into(),
                 wanted: a.len().to_string(),
                 got: b.len().to_string(),
             });
-        } else {
-            facets(subject, &told(a), &told(b), &mut found);
         }
     }
     sets("event", &wanted.events, &got.events, &mut found);

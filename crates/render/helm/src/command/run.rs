@@ -101,10 +101,7 @@ fn render(
                     .into(),
         });
     }
-    let mut capabilities = match template.validate {
-        true => world.capabilities(template).map_err(plain)?,
-        false => Capabilities::offline(flavour),
-    };
+    let mut capabilities = if template.validate { world.capabilities(template).map_err(plain)? } else { Capabilities::offline(flavour) };
     if !template.kube_version.is_empty() {
         let asked = KubeVersion::parse(&template.kube_version, flavour).map_err(plain)?;
         if !template.validate {
@@ -180,10 +177,7 @@ fn print(
         outcome.stdout.push_str(&rendered.print(&print, flavour)?);
         return Ok(());
     }
-    let directory = match template.use_release_name {
-        true => format!("{}/{name}", template.output_dir),
-        false => template.output_dir.clone(),
-    };
+    let directory = if template.use_release_name { format!("{}/{name}", template.output_dir) } else { template.output_dir.clone() };
     let mut written = std::collections::BTreeSet::new();
     for (path, text) in rendered.files(&print) {
         let path = format!("{directory}/{path}");

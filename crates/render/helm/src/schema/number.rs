@@ -32,12 +32,9 @@ fn aligned(a: &Value, b: &Value) -> Option<(i128, i128)> {
 
 /// Which of two numbers is larger.
 pub(super) fn compare(a: &Value, b: &Value) -> Ordering {
-    match aligned(a, b) {
-        Some((a, b)) => a.cmp(&b),
-        None => {
-            let float = |value: &Value| value.as_f64().unwrap_or_default();
-            float(a).total_cmp(&float(b))
-        }
+    if let Some((a, b)) = aligned(a, b) { a.cmp(&b) } else {
+        let float = |value: &Value| value.as_f64().unwrap_or_default();
+        float(a).total_cmp(&float(b))
     }
 }
 
@@ -76,7 +73,7 @@ pub(super) fn brief(value: &Value) -> String {
     let digits = format!("{float:.9e}");
     let (mantissa, exponent) = digits.split_once('e').unwrap_or((&digits, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    if exponent < -4 || exponent >= 10 {
+    if !(-4..10).contains(&exponent) {
         let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
         let sign = if exponent < 0 { '-' } else { '+' };
         return format!("{mantissa}e{sign}{:02}", exponent.abs());

@@ -170,15 +170,13 @@ impl Coalescer<'_> {
                     Value::Map(ours) => self.tables(&theirs, &ours, &full, nulls),
                     ours if ours.is_nil() => {}
                     ours => self.warnings.push(format!(
-                        "warning: destination for {full} is a table. Ignoring non-table value ({})",
-                        ours
+                        "warning: destination for {full} is a table. Ignoring non-table value ({ours})"
                     )),
                 },
                 Some(_) => {
                     if let Value::Map(_) = value {
                         self.warnings.push(format!(
-                            "warning: cannot overwrite table with non table for {full} ({})",
-                            value
+                            "warning: cannot overwrite table with non table for {full} ({value})"
                         ));
                     }
                 }

@@ -82,7 +82,7 @@ fn fault<T>(message: String) -> Result<T, Stop> {
     Err(Stop::Fault(message))
 }
 
-impl<'a> Parser<'a> {
+impl Parser<'_> {
     fn new(line: &str, kind: Kind) -> Self {
         Self {
             chars: line.chars().collect(),
