@@ -233,9 +233,21 @@ impl Chance {
             _ => count,
         };
         let count = count.saturating_sub(usize::from(piped));
-        let args: Vec<String> = (0..count)
+        let mut args: Vec<String> = (0..count)
             .map(|_| self.operand(depth, plain, vars))
             .collect();
+        // Only new maps are written to: one that contains itself is the end of a Go program.
+        if matches!(name, "set" | "unset" | "merge" | "mergeOverwrite") {
+            if piped {
+                return "kindOf".to_owned();
+            }
+            args.iter_mut()
+                .skip(1)
+                .for_each(|arg| *arg = format!("(deepCopy {arg})"));
+            if let Some(first) = args.first_mut() {
+                "(dict \"x\" 1 \"y\" (dict))".clone_into(first);
+            }
+        }
         format!("{name} {}", args.join(" "))
     }
 

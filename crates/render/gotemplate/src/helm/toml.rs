@@ -23,6 +23,9 @@ pub(super) fn to_string(value: &Value, edition: Edition) -> Result<String, Strin
         Value::Map(_) | Value::Struct(_) if entries(value).is_some() => {
             writer.table(&[], value)?;
         }
+        other if is_table_list(other) => {
+            return Err("toml: top-level values must be Go maps or structs".to_owned());
+        }
         other => writer.element(other)?,
     }
     Ok(writer.out)
