@@ -387,7 +387,13 @@ impl<'t> Exec<'t, '_> {
         let mut values = Vec::with_capacity(args.len() + 2);
         for (i, arg) in args.iter().enumerate() {
             let value = self.eval_arg(dot, param(i), arg)?;
-            values.push(finish(value, param(i)));
+            // Go's own `slice` does not look through interfaces at its indexes.
+            let sealed = value.boxed && i > 0 && callee.special == Special::Slice;
+            values.push(if sealed {
+                sealed_value()
+            } else {
+                finish(value, param(i))
+            });
         }
         if let Some(last) = last {
             let wanted = param(args.len());
@@ -508,6 +514,14 @@ fn zero(wanted: Type) -> Slot {
         },
         _ => Slot::plain(Value::Nil),
     }
+}
+
+// Stands for a value in an interface that is not looked into.
+fn sealed_value() -> Value {
+    Value::Struct(std::rc::Rc::new(object::Struct::new(
+        "interface {}",
+        Vec::new(),
+    )))
 }
 
 // A function with `interface {}` parameters cannot tell no value from nil.

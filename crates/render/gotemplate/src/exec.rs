@@ -316,7 +316,7 @@ impl<'t, 'c> Exec<'t, 'c> {
             }
         };
         let mut ran = false;
-        while let Some((index, item)) = items.next() {
+        for (index, item) in items.by_ref() {
             ran = true;
             self.step()?;
             self.bind(branch, index, &item)?;

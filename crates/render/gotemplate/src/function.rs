@@ -116,6 +116,7 @@ pub(crate) enum Special {
     And,
     Or,
     Call,
+    Slice,
 }
 
 impl fmt::Debug for Function {

@@ -10,6 +10,22 @@
 //! entropy, time, limits, host ── Context ┘                Context (marks of chance and time)
 //! ```
 
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "all functions of templates have one signature"
+)]
+#![expect(
+    clippy::float_cmp,
+    reason = "Go compares floats exactly, and so must we"
+)]
+#![expect(
+    clippy::many_single_char_names,
+    reason = "formulas of keys and curves have them"
+)]
+#![expect(clippy::unnecessary_box_returns, reason = "errors are big and rare")]
+#![expect(clippy::single_match_else, reason = "both arms read alike")]
+#![expect(clippy::naive_bytecount, reason = "texts are short")]
+
 mod builtin;
 mod call;
 mod compare;

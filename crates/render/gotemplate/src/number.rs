@@ -63,12 +63,12 @@ fn simplify(number: &mut Number) {
 
 fn whole(f: f64) -> Option<i64> {
     let i = f as i64;
-    (i as f64 == f && f < 9.223_372_036_854_775_8e18).then_some(i)
+    (i as f64 == f && f < 9_223_372_036_854_775_808.0).then_some(i)
 }
 
 fn whole_unsigned(f: f64) -> Option<u64> {
     let u = f as u64;
-    (f >= 0.0 && u as f64 == f && f < 1.844_674_407_370_955_2e19).then_some(u)
+    (f >= 0.0 && u as f64 == f && f < 18_446_744_073_709_551_616.0).then_some(u)
 }
 
 fn plain(mut number: Number) -> Result<Number, String> {

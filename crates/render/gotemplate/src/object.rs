@@ -12,6 +12,9 @@ use std::rc::Rc;
 /// What a method answers: a value, or why not.
 pub type Answer = Result<Value, String>;
 
+/// What a method does.
+pub(crate) type Body = Rc<dyn Fn(&[Value]) -> Answer>;
+
 /// A method of a host's type; it knows its receiver.
 #[derive(Clone)]
 pub struct Method {
@@ -22,7 +25,7 @@ pub struct Method {
     /// Whether the last parameter may stand any number of times.
     pub variadic: bool,
     /// What it does.
-    pub call: Rc<dyn Fn(&[Value]) -> Answer>,
+    pub call: Body,
 }
 
 impl Method {

@@ -37,9 +37,12 @@ impl Output {
         Self { bytes, spans }
     }
 
-    /// The text; broken bytes become U+FFFD.
+    /// The text; each broken byte becomes a U+FFFD, as Go's encoders have it.
     pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.bytes).into_owned()
+        match std::str::from_utf8(&self.bytes) {
+            Ok(text) => text.to_owned(),
+            Err(_) => crate::text::runes(&self.bytes).map(|(c, _, _)| c).collect(),
+        }
     }
 
     /// Where the byte at an offset came from.

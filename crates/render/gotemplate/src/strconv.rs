@@ -122,8 +122,8 @@ pub(crate) fn parse_float(text: &str) -> Option<f64> {
     if lower == "nan" {
         return (body.len() == text.len()).then_some(f64::NAN);
     }
-    if lower.starts_with("0x") {
-        return hex_float(text.starts_with('-'), &lower[2..]).filter(|_| underscores_ok(text));
+    if let Some(digits) = lower.strip_prefix("0x") {
+        return hex_float(text.starts_with('-'), digits).filter(|_| underscores_ok(text));
     }
     if !lower.starts_with(|c: char| c.is_ascii_digit() || c == '.')
         || !lower

@@ -1,5 +1,8 @@
 //! Templates that never end or grow without bound stop with an error at their place.
 
+#![expect(clippy::unwrap_used, reason = "a test")]
+#![expect(clippy::unnecessary_box_returns, reason = "as the crate gives it")]
+
 use gotemplate::{Context, Edition, Limit, Limits, Templates, Value};
 
 const NAME: &str = "bad.yaml";

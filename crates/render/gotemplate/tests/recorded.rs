@@ -4,6 +4,8 @@
 //! answers, and what Helm 4 answers where it differs: `= output` or `! error`. `cargo xtask real`
 //! asks the real engines again.
 
+#![expect(clippy::unwrap_used, reason = "a test")]
+
 use gotemplate::{Context, Edition, Templates, Value};
 
 const NAME: &str = "c/templates/t";

@@ -28,7 +28,7 @@ const PLAIN: [(&str, usize); 17] = [
     ("js", 1),
     ("urlquery", 1),
 ];
-const HELM: [(&str, usize); 95] = [
+const HELM: [(&str, usize); 94] = [
     ("quote", 1),
     ("squote", 1),
     ("upper", 1),
@@ -111,7 +111,6 @@ const HELM: [(&str, usize); 95] = [
     ("toYaml", 1),
     ("toPrettyJson", 1),
     ("toToml", 1),
-    ("fromYaml", 1),
     ("fromJson", 1),
     ("typeOf", 1),
     ("kindOf", 1),
@@ -212,7 +211,7 @@ impl Chance {
     fn call(&mut self, depth: usize, plain: bool, vars: usize, piped: bool) -> String {
         if self.below(8) == 0 {
             let (one, two) = (self.one(&VERBS), self.one(&VERBS));
-            let args: Vec<String> = (0..=self.below(2))
+            let args: Vec<String> = (0..1 + self.below(2))
                 .map(|_| self.operand(depth, plain, vars))
                 .collect();
             return format!("printf \"{one} {two}\" {}", args.join(" "));
@@ -228,25 +227,37 @@ impl Chance {
         } else {
             (name, count)
         };
-        let count = match self.below(12) {
+        let count = match self.below(60) {
             0 => count + 1,
             1 => count.saturating_sub(1),
             _ => count,
         };
         let count = count.saturating_sub(usize::from(piped));
-        let args: Vec<String> = (0..count)
+        let mut args: Vec<String> = (0..count)
             .map(|_| self.operand(depth, plain, vars))
             .collect();
+        // Only new maps are written to: one that contains itself is the end of a Go program.
+        if matches!(name, "set" | "unset" | "merge" | "mergeOverwrite") {
+            if piped {
+                return "kindOf".to_owned();
+            }
+            args.iter_mut()
+                .skip(1)
+                .for_each(|arg| *arg = format!("(deepCopy {arg})"));
+            if let Some(first) = args.first_mut() {
+                "(dict \"x\" 1 \"y\" (dict))".clone_into(first);
+            }
+        }
         format!("{name} {}", args.join(" "))
     }
 
     fn pipeline(&mut self, depth: usize, plain: bool, vars: usize) -> String {
-        let mut out = match self.below(3) {
-            0 => self.operand(depth + 1, plain, vars),
+        let mut out = match self.below(5) {
+            0 | 1 => self.operand(depth + 1, plain, vars),
             _ => self.call(depth + 1, plain, vars, false),
         };
         // The words of a set or values are printed in the order of Go's maps: leave them alone.
-        for _ in 0..self.below(3) {
+        for _ in 0..self.below(4) / 2 {
             out = format!("{out} | {}", self.call(depth + 1, plain, vars, true));
         }
         out
@@ -255,7 +266,7 @@ impl Chance {
     fn nodes(&mut self, depth: usize, plain: bool, vars: usize) -> String {
         let mut vars = vars;
         let mut out = String::new();
-        for _ in 0..=self.below(3) {
+        for _ in 0..1 + self.below(2) {
             let trim = self.one(&["", "", "", "- "]);
             let end = self.one(&["", "", "", " -"]);
             let pipe = self.pipeline(0, plain, vars);

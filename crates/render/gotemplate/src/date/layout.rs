@@ -232,7 +232,7 @@ pub(crate) fn format(time: &Time, layout: &str) -> String {
     while let Some((before, part, after)) = next_part(rest) {
         out.push_str(before);
         rest = after;
-        let hour12 = if civil.hour % 12 == 0 {
+        let hour12 = if civil.hour.is_multiple_of(12) {
             12
         } else {
             civil.hour % 12
@@ -265,7 +265,7 @@ pub(crate) fn format(time: &Time, layout: &str) -> String {
             Part::LowerPm => out.push_str(if civil.hour >= 12 { "pm" } else { "am" }),
             Part::Zone => out.push_str(&zone_text(time)),
             Part::Offset { z, colon, size } => {
-                out.push_str(&offset_text(time.offset, z, colon, size))
+                out.push_str(&offset_text(time.offset, z, colon, size));
             }
             Part::Fraction { keep, digits, mark } => {
                 let nanos = format!("{:09}", time.nanos);

@@ -109,7 +109,7 @@ impl Printer {
         if f.sharp && notation != b'b' {
             text = keep_point(&text, notation, precision);
         }
-        if !(f.plus || !text.starts_with('+')) {
+        if !f.plus && text.starts_with('+') {
             return self.pad(&text.as_bytes()[1..]);
         }
         match f.width {

@@ -9,13 +9,12 @@ impl Printer {
     pub(super) fn arg(&mut self, value: &Value, verb: char) {
         match (value, verb) {
             (Value::Invalid | Value::Nil, 'T' | 'v') => self.pad(b"<nil>"),
-            (Value::Invalid | Value::Nil, _) => self.bad_verb(verb, value),
+            (Value::Invalid | Value::Nil, _) | (_, 'p') => self.bad_verb(verb, value),
             (_, 'T') => {
                 let name = value.type_name();
                 let name = self.truncated(name.as_bytes()).to_vec();
                 self.pad(&name);
             }
-            (_, 'p') => self.bad_verb(verb, value),
             _ => self.value(value, verb, 0),
         }
     }

@@ -23,6 +23,9 @@ pub(super) fn to_string(value: &Value, edition: Edition) -> Result<String, Strin
         Value::Map(_) | Value::Struct(_) if entries(value).is_some() => {
             writer.table(&[], value)?;
         }
+        other if is_table_list(other) => {
+            return Err("toml: top-level values must be Go maps or structs".to_owned());
+        }
         other => writer.element(other)?,
     }
     Ok(writer.out)
@@ -191,14 +194,30 @@ impl Writer {
             }
             Value::Map(_) | Value::Struct(_) => {
                 self.out.push('{');
+                // Plain values first; a comma follows each but the last, even if that is absent.
                 let all = entries(value).unwrap_or_default();
-                let shown = all.iter().filter(|(_, v)| !is_absent(v));
-                for (i, (name, value)) in shown.enumerate() {
-                    self.out.push_str(if i > 0 { ", " } else { "" });
+                let is_sub = |v: &Value| entries(v).is_some() || is_table_list(v);
+                let (sub, plain): (Vec<_>, Vec<_>) = all
+                    .iter()
+                    .filter(|(_, v)| !v.is_nil())
+                    .partition(|(_, v)| is_sub(v));
+                let nil = all.iter().filter(|(_, v)| v.is_nil());
+                let mut ordered: Vec<&(String, Value)> = plain.into_iter().chain(nil).collect();
+                ordered.sort_by(|a, b| a.0.cmp(&b.0));
+                ordered.extend(sub);
+                let last = ordered.len().wrapping_sub(1);
+                for (i, (name, value)) in ordered.into_iter().enumerate() {
+                    if is_absent(value) {
+                        continue;
+                    }
                     self.out.push_str(&format!("{} = ", key_text(name)));
                     self.deeper(|w| w.element(value))?;
+                    self.out.push_str(if i == last { "" } else { ", " });
                 }
                 self.out.push('}');
+            }
+            Value::Complex(..) => {
+                return Err("unsupported type for key '': complex128".to_owned());
             }
             other => self.out.push_str(&crate::fmt::text_of(other)),
         }

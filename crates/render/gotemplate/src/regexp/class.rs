@@ -79,7 +79,7 @@ pub(super) fn escaped_char(text: &str) -> Result<(char, usize), String> {
         '1'..='7' if text[2..].starts_with(|c| ('0'..='7').contains(&c)) => Ok(octal(text)),
         'x' => hex(text),
         c if c.is_ascii() && !c.is_ascii_alphanumeric() => simple(c),
-        c => error("invalid escape sequence", &text[..1 + c.len_utf8()]),
+        c => error("invalid escape sequence", &text[..=c.len_utf8()]),
     }
 }
 

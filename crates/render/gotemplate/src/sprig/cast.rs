@@ -19,7 +19,7 @@ pub(crate) fn to_int(value: &Value) -> i64 {
 
 // Go's conversion on amd64: what does not fit is the smallest number.
 fn float_to_int(f: f64) -> i64 {
-    if f.is_nan() || f >= 9.223_372_036_854_775_8e18 || f < -9.223_372_036_854_775_8e18 {
+    if f.is_nan() || !(-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&f) {
         i64::MIN
     } else {
         f as i64

@@ -96,7 +96,7 @@ pub(super) fn dsa(call: &mut Call<'_>) -> Result<Key, Limit> {
     };
     let exponent = (&p - 1u8) / &q;
     let one = BigUint::from(1u8);
-    let g = (2u32..)
+    let g = (2u32..1000)
         .map(|h| BigUint::from(h).modpow(&exponent, &p))
         .find(|g| *g != one)
         .unwrap_or_else(|| one.clone());
