@@ -288,12 +288,12 @@ impl State {
         let stored = self
             .memory
             .get_parts(&place.storage, &place.namespace, &place.name);
-        let Some(text) = stored.map(Stored::json) else {
+        let text = stored.and_then(|stored| String::from_utf8(stored.json()).ok());
+        let Some(text) = text else {
             return false;
         };
-        let has = |needle: &[u8]| text.windows(needle.len()).any(|window| window == needle);
         let uid = format!("\"uid\":\"{}\"", owner.uid);
-        has(uid.as_bytes()) && !has(b"\"deletionTimestamp\":")
+        text.contains(&uid) && !text.contains("\"deletionTimestamp\":")
     }
 
     fn owner_ref(&self, namespace: &str, reference: &Value) -> Option<ObjectRef> {

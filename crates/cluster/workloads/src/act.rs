@@ -214,10 +214,8 @@ fn act(agent: &'static str, method: Method, path: String, body: &Value, content:
 // The name in an answer that begins with a prefix. Metadata comes first, so the first one is it.
 fn made_name(answer: &[u8], prefix: &str) -> String {
     let key = format!("\"name\":\"{prefix}");
-    let found = answer
-        .windows(key.len())
-        .position(|window| window == key.as_bytes());
-    let rest = found.map_or(&[][..], |at| &answer[at + key.len()..]);
-    let end = rest.iter().position(|b| *b == b'"').unwrap_or(0);
-    format!("{prefix}{}", String::from_utf8_lossy(&rest[..end]))
+    let text = std::str::from_utf8(answer).unwrap_or("");
+    let rest = text.find(&key).map_or("", |at| &text[at + key.len()..]);
+    let end = rest.find('"').unwrap_or(0);
+    format!("{prefix}{}", &rest[..end])
 }
