@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// How often each reader reads the text; the best time counts.
 const ROUNDS: usize = 7;
 
+/// A reader: its name, what it gives, and how many documents it read.
+type Reader = (&'static str, &'static str, fn(&str) -> usize);
+
 fn main() {
     let bytes = std::env::args().nth(1).and_then(|text| text.parse().ok());
     let text = sample(bytes.unwrap_or(5_000_000));
@@ -20,7 +23,7 @@ fn main() {
     );
     println!("| reader | gives | documents | ms | MB/s | time of ours |");
     println!("|---|---|---|---|---|---|");
-    let readers: [(&str, &str, fn(&str) -> usize); 6] = [
+    let readers: [Reader; 6] = [
         ("ours", "values and places", ours),
         (
             "ours, with a line for every field",

@@ -253,9 +253,11 @@ impl<'a> Session<'a> {
         }
         let promised = answer.headers.get("docker-content-digest");
         if let Some(promised) = promised.and_then(|value| value.to_str().ok())
-            && promised.starts_with("sha256:") && promised != digest(&answer.body) {
-                check_digest(promised, &answer.body, &url.to_string())?;
-            }
+            && promised.starts_with("sha256:")
+            && promised != digest(&answer.body)
+        {
+            check_digest(promised, &answer.body, &url.to_string())?;
+        }
         let manifest = json(&url, &answer)?;
         let layers = manifest.get("layers").and_then(Value::as_array);
         let is_chart = |layer: &&Value| {

@@ -227,7 +227,11 @@ async fn what_was_fetched_once_is_kept() {
     let fetched = server
         .log()
         .iter()
-        .filter(|asked| asked.target.ends_with(".tgz"))
+        .filter(|asked| {
+            std::path::Path::new(&asked.target)
+                .extension()
+                .is_some_and(|e| e == "tgz")
+        })
         .count();
     assert_eq!(fetched, 1);
     std::fs::remove_dir_all(&directory).expect("it was made");

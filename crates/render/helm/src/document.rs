@@ -48,6 +48,7 @@ impl Hook {
 }
 
 /// The text of one template, and where its parts came from.
+#[expect(clippy::struct_field_names, reason = "it is the file's file: its path")]
 pub(crate) struct File<'a> {
     pub(crate) template: &'a str,
     pub(crate) file: &'a str,

@@ -83,7 +83,11 @@ impl Faults<'_> {
     // The first part of a path below `.Values` that has no value.
     fn find_missing(&self, fault: &mut TemplateFault, chart: NodeId) {
         let prefix = self.prefix(chart);
-        let scope = if prefix.is_empty() { Some(self.values.clone()) } else { table(self.values, &prefix.join(".")).ok() };
+        let scope = if prefix.is_empty() {
+            Some(self.values.clone())
+        } else {
+            table(self.values, &prefix.join(".")).ok()
+        };
         for path in paths(&fault.expression) {
             let parts: Vec<&str> = path.split('.').collect();
             let mut at = scope.clone();

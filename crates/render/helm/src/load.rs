@@ -47,11 +47,11 @@ pub fn load_archive(bytes: &[u8], name: &str, flavour: Flavour) -> Result<Chart,
     archive::load(bytes, name, flavour, 0)
 }
 
+/// Files by their path inside a chart.
+pub type ChartFiles = Vec<(String, std::sync::Arc<[u8]>)>;
+
 /// The files of a `.tgz` by their path inside the chart, checked as Helm checks them.
-pub fn archive_files(
-    bytes: &[u8],
-    flavour: Flavour,
-) -> Result<Vec<(String, std::sync::Arc<[u8]>)>, HelmError> {
+pub fn archive_files(bytes: &[u8], flavour: Flavour) -> Result<ChartFiles, HelmError> {
     archive::unpack(bytes, flavour)
         .map(|unpacked| unpacked.files)
         .map_err(HelmError::chart)

@@ -68,7 +68,7 @@ impl Rendered {
     }
 
     fn printed_hooks<'a>(&'a self, print: &'a Print) -> impl Iterator<Item = &'a Hook> {
-        let shown = |hook: &&Hook| !print.no_hooks && !(print.skip_tests && hook.is_test());
+        let shown = |hook: &&Hook| !(print.no_hooks || print.skip_tests && hook.is_test());
         self.hooks.iter().filter(shown)
     }
 
@@ -98,7 +98,7 @@ impl Rendered {
         for crd in &self.crds {
             crd_manifests(crd, &mut manifests)?;
         }
-        let shown = |hook: &Hook| !print.no_hooks && !(print.skip_tests && hook.is_test());
+        let shown = |hook: &Hook| !(print.no_hooks || print.skip_tests && hook.is_test());
         let hooks = self
             .hooks
             .into_iter()

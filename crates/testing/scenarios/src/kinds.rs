@@ -4,6 +4,10 @@ use serde_json::Value;
 
 /// One kind of object.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "Kubernetes calls that part of a kind the kind"
+)]
 pub(crate) struct Kind {
     pub(crate) group: String,
     pub(crate) version: String,

@@ -250,7 +250,9 @@ fn told(stories: &[Story]) -> BTreeMap<String, Vec<String>> {
                 .push(texts.join("\n            "));
         }
     }
-    by_facet.values_mut().for_each(|texts| texts.sort());
+    for texts in by_facet.values_mut() {
+        texts.sort();
+    }
     by_facet
 }
 

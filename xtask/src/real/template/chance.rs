@@ -211,7 +211,7 @@ impl Chance {
     fn call(&mut self, depth: usize, plain: bool, vars: usize, piped: bool) -> String {
         if self.below(8) == 0 {
             let (one, two) = (self.one(&VERBS), self.one(&VERBS));
-            let args: Vec<String> = (0..1 + self.below(2))
+            let args: Vec<String> = (0..=self.below(2))
                 .map(|_| self.operand(depth, plain, vars))
                 .collect();
             return format!("printf \"{one} {two}\" {}", args.join(" "));
@@ -266,7 +266,7 @@ impl Chance {
     fn nodes(&mut self, depth: usize, plain: bool, vars: usize) -> String {
         let mut vars = vars;
         let mut out = String::new();
-        for _ in 0..1 + self.below(2) {
+        for _ in 0..=self.below(2) {
             let trim = self.one(&["", "", "", "- "]);
             let end = self.one(&["", "", "", " -"]);
             let pipe = self.pipeline(0, plain, vars);

@@ -101,7 +101,11 @@ fn render(
                     .into(),
         });
     }
-    let mut capabilities = if template.validate { world.capabilities(template).map_err(plain)? } else { Capabilities::offline(flavour) };
+    let mut capabilities = if template.validate {
+        world.capabilities(template).map_err(plain)?
+    } else {
+        Capabilities::offline(flavour)
+    };
     if !template.kube_version.is_empty() {
         let asked = KubeVersion::parse(&template.kube_version, flavour).map_err(plain)?;
         if !template.validate {
@@ -177,7 +181,11 @@ fn print(
         outcome.stdout.push_str(&rendered.print(&print, flavour)?);
         return Ok(());
     }
-    let directory = if template.use_release_name { format!("{}/{name}", template.output_dir) } else { template.output_dir.clone() };
+    let directory = if template.use_release_name {
+        format!("{}/{name}", template.output_dir)
+    } else {
+        template.output_dir.clone()
+    };
     let mut written = std::collections::BTreeSet::new();
     for (path, text) in rendered.files(&print) {
         let path = format!("{directory}/{path}");

@@ -51,7 +51,8 @@ pub(crate) fn check_kind(bytes: &[u8], name: &str) -> Result<(), HelmError> {
     if bytes.starts_with(&[0x1f, 0x8b, 0x08]) {
         return Ok(());
     }
-    let message = if name.ends_with(".yml") || name.ends_with(".yaml") {
+    let extension = std::path::Path::new(name).extension();
+    let message = if extension.is_some_and(|e| e == "yml" || e == "yaml") {
         format!("file '{name}' seems to be a YAML file, but expected a gzipped archive")
     } else {
         let head = &bytes[..bytes.len().min(512)];

@@ -161,7 +161,11 @@ impl Assembly {
     fn load_fault(&self, name: &str, message: String, text: &str) -> HelmError {
         let line = yaml::parse(text).err().map_or(0, |error| error.line);
         // What is checked behind the decoder speaks for itself.
-        let message = if message.starts_with("validation: ") { message } else { format!("cannot load {name}: {message}") };
+        let message = if message.starts_with("validation: ") {
+            message
+        } else {
+            format!("cannot load {name}: {message}")
+        };
         self.fault(name, message, line)
     }
 

@@ -32,7 +32,9 @@ fn aligned(a: &Value, b: &Value) -> Option<(i128, i128)> {
 
 /// Which of two numbers is larger.
 pub(super) fn compare(a: &Value, b: &Value) -> Ordering {
-    if let Some((a, b)) = aligned(a, b) { a.cmp(&b) } else {
+    if let Some((a, b)) = aligned(a, b) {
+        a.cmp(&b)
+    } else {
         let float = |value: &Value| value.as_f64().unwrap_or_default();
         float(a).total_cmp(&float(b))
     }

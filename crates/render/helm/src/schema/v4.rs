@@ -474,10 +474,11 @@ impl<'a> Check<'a> {
         let more = items.len().saturating_sub(positional.len());
         match rest {
             None => {}
-            Some(Value::Bool(false)) if self.draft < Draft::D2020 && !positional.is_empty()
-                && more > 0 => {
-                    job.fault(format!("last {more} additionalItem(s) not allowed"));
-                }
+            Some(Value::Bool(false))
+                if self.draft < Draft::D2020 && !positional.is_empty() && more > 0 =>
+            {
+                job.fault(format!("last {more} additionalItem(s) not allowed"));
+            }
             Some(inner) => {
                 for (at, item) in items.iter().skip(positional.len()).enumerate() {
                     keep(
