@@ -8,6 +8,7 @@ mod kustomize;
 pub(crate) mod outside;
 pub(crate) mod plane;
 pub(crate) mod sessions;
+mod show;
 mod template;
 mod test;
 mod up;
@@ -30,6 +31,8 @@ pub(crate) enum Command {
     Outside(outside::Arguments),
     /// Compare charts of the corpus with the real helm, v3 and v4, byte for byte
     HelmTemplate(charts::Arguments),
+    /// Show from kubectl what workloads do, on real Kubernetes and on the sandbox
+    Show,
     /// Compare the sandbox with a real server: recordings, kubectl and helm sessions (the default)
     Test(test::Arguments),
 }
@@ -39,6 +42,7 @@ pub(crate) fn run(command: Option<Command>) -> Outcome {
         Command::Up(arguments) => up::run(&arguments),
         Command::Down => down::run(),
         Command::Env => env::run(),
+        Command::Show => show::run(),
         Command::Outside(arguments) => outside::run(&arguments),
         Command::HelmTemplate(arguments) => charts::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),

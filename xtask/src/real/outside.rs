@@ -9,10 +9,13 @@ use realkube::Metrics;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 use testkit::Client;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
+/// How long a node may take to be ready.
+const READY_MAX: Duration = Duration::from_secs(30);
 /// The name of the node, as in the embedded cluster.
 const NODE: &str = "sandbox";
 
@@ -42,11 +45,32 @@ impl Outside {
     pub(crate) fn start(folder: &Path) -> Result<Self> {
         let mut command = node(folder)?;
         let metrics = assist(folder)?;
-        Ok(Self {
+        let outside = Self {
             node: command.spawn()?,
             _metrics: metrics,
-        })
+        };
+        ready(&client(folder)?)?;
+        Ok(outside)
     }
+}
+
+// Waits until the node takes Pods: a fresh one is tainted until it was seen to be ready.
+fn ready(client: &Client) -> Result<()> {
+    let until = Instant::now() + READY_MAX;
+    let path = format!("/api/v1/nodes/{NODE}");
+    while Instant::now() < until {
+        let node = client.get(&path)?.json().unwrap_or_default();
+        let mut conditions = node["status"]["conditions"]
+            .as_array()
+            .into_iter()
+            .flatten();
+        let is_ready = conditions.any(|c| c["type"] == "Ready" && c["status"] == "True");
+        if is_ready && node["spec"]["taints"].is_null() {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Err("the node was not ready in time; its words are in node.log".into())
 }
 
 impl Drop for Outside {

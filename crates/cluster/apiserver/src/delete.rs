@@ -35,6 +35,8 @@ const RETURNED: [(&str, &str); 16] = [
 /// What became of an object that was asked to go.
 struct Fate {
     object: Value,
+    /// What is written before the object goes: that it is going.
+    before: Option<Change>,
     change: Option<Change>,
     gone: bool,
 }
@@ -57,6 +59,7 @@ pub(crate) fn delete(call: &mut Call<'_>) -> Handled {
     let reply = Reply::Full(answer(call, &fate));
     let mut changes = Vec::new();
     if !dry_run {
+        changes.extend(fate.before);
         changes.extend(fate.change);
         changes.extend(extra);
     }
@@ -141,14 +144,24 @@ fn fate(
     if may_go(&new) {
         // Only kinds that end gracefully show the deletion in their last state.
         let graceful = kinds::default_grace_seconds(&resource.gvk, &object).is_some();
+        let first = graceful && meta::deletion_timestamp(&object).is_none();
         let mut last = if graceful { new } else { object };
         meta::set_text(&mut last, "resourceVersion", &version.to_string());
+        let mut before = None;
+        if first {
+            before = Some(Change::Put {
+                key: key.clone(),
+                body: storable(resource, last.clone()),
+            });
+            meta::set_text(&mut last, "resourceVersion", &(version + 1).to_string());
+        }
         let change = Change::Delete {
             key,
             last: storable(resource, last.clone()),
         };
         return Ok(Fate {
             object: last,
+            before,
             change: Some(change),
             gone: true,
         });
@@ -156,6 +169,7 @@ fn fate(
     if new == object {
         return Ok(Fate {
             object,
+            before: None,
             change: None,
             gone: false,
         });
@@ -167,6 +181,7 @@ fn fate(
     };
     Ok(Fate {
         object: new,
+        before: None,
         change: Some(change),
         gone: false,
     })
@@ -297,6 +312,7 @@ pub(crate) fn delete_collection(call: &mut Call<'_>) -> Handled {
         };
         let version = before + 1 + changes.len() as u64;
         let fate = fate(call, object, &options, version)?;
+        changes.extend(fate.before);
         match fate.change {
             Some(Change::Delete { key, .. }) => {
                 changes.push(Change::Remove { key });

@@ -22,6 +22,8 @@ const RETRY_MAX: i64 = 1_000_000_000;
 pub struct Desk {
     index: Index,
     queue: VecDeque<Item>,
+    /// Pods, for the kubelet: whatever takes a container no time still takes longer than a look.
+    late: VecDeque<Item>,
     queued: HashSet<Item>,
     timers: BTreeSet<(Timestamp, Item)>,
     due: HashMap<Item, Timestamp>,
@@ -65,7 +67,8 @@ impl Desk {
                 self.wake(item);
             }
         }
-        let item = self.queue.pop_front()?;
+        let first = self.queue.pop_front();
+        let item = first.or_else(|| self.late.pop_front())?;
         self.queued.remove(&item);
         Some(item)
     }
@@ -77,7 +80,7 @@ impl Desk {
 
     /// Whether something is due now.
     pub fn is_busy(&self) -> bool {
-        !self.queue.is_empty()
+        !self.queue.is_empty() || !self.late.is_empty()
     }
 
     /// Looks at an item.
@@ -149,7 +152,11 @@ impl Desk {
 
     fn wake(&mut self, item: Item) {
         if self.queued.insert(item.clone()) {
-            self.queue.push_back(item);
+            if item.kind == Kind::Pod {
+                self.late.push_back(item);
+            } else {
+                self.queue.push_back(item);
+            }
         }
     }
 
