@@ -29,6 +29,8 @@ pub(crate) struct Scopes<'a> {
     pub(crate) release: Value,
     pub(crate) capabilities: Value,
     pub(crate) templates: Vec<Ready>,
+    /// The type of `.` and `.Template`.
+    pub(crate) values_type: Rc<Named>,
 }
 
 impl Scopes<'_> {
@@ -57,7 +59,7 @@ impl Scopes<'_> {
     fn list(&mut self, id: NodeId, scope: &Map) {
         let node = self.tree.node(id);
         let path = self.tree.full_path(id);
-        let dot = as_values(scope, self.flavour);
+        let dot = scope.under(&self.values_type);
         for (index, file) in node.chart.templates.iter().enumerate() {
             if node.chart.is_library() && !gopath::base(&file.name).starts_with('_') {
                 continue;
@@ -71,6 +73,14 @@ impl Scopes<'_> {
             });
         }
     }
+}
+
+/// Helm's type of values; nobody calls methods of `.` itself.
+pub(crate) fn values_type(flavour: Flavour) -> Rc<Named> {
+    Rc::new(Named {
+        name: format!("{}.Values", package(flavour)),
+        methods: Vec::new(),
+    })
 }
 
 // The same table as Helm's type of values, with its methods.
@@ -114,11 +124,11 @@ fn package(flavour: Flavour) -> &'static str {
 }
 
 /// `.Template` of a file.
-pub(crate) fn template_value(ready: &Ready, flavour: Flavour) -> Value {
+pub(crate) fn template_value(ready: &Ready, named: &Rc<Named>) -> Value {
     let map = Map::default();
     map.set("Name", Value::from(ready.name.as_str()));
     map.set("BasePath", Value::from(ready.base_path.as_str()));
-    Value::Map(as_values(&map, flavour))
+    Value::Map(map.under(named))
 }
 
 /// `.Release`.
