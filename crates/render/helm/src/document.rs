@@ -132,19 +132,12 @@ impl Sorted {
 
     /// Sorts by kind; what is of one kind stays in order.
     pub(crate) fn sort(&mut self, flavour: Flavour) {
-        self.manifests
-            .sort_by(|a, b| order::rank(&a.kind, flavour).cmp(&order::rank(&b.kind, flavour)));
-        let rank = |hook: &Hook| order::rank(&hook.document.kind, flavour).0;
-        self.hooks.sort_by(|a, b| {
-            let names = (a.document.kind.as_str(), b.document.kind.as_str());
-            rank(a).cmp(&rank(b)).then_with(|| {
-                if rank(a) == usize::MAX {
-                    names.0.cmp(names.1)
-                } else {
-                    std::cmp::Ordering::Equal
-                }
-            })
-        });
+        let key = |document: &Document| {
+            let (rank, kind) = order::rank(&document.kind, flavour);
+            (rank, kind.to_owned())
+        };
+        self.manifests.sort_by_cached_key(key);
+        self.hooks.sort_by_cached_key(|hook| key(&hook.document));
     }
 }
 

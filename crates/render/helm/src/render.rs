@@ -110,7 +110,7 @@ impl Prepared {
         let user = shared_map(values);
         tree.process(&user, &mut warnings)?;
         let all = self.coalesce(&tree, user, &mut warnings)?;
-        if !options.skip_schema_validation {
+        if !options.skip_schema_validation && schema::is_there(&tree, ChartTree::ROOT) {
             schema::validate(&tree, ChartTree::ROOT, &plain_map(&all), self.flavour).map_err(|faults| {
                 HelmError::Schema {
                     message: format!(
@@ -264,6 +264,7 @@ impl Run<'_> {
             release: scope::release_value(&self.options.release),
             capabilities: scope::capabilities_value(&self.options.capabilities, flavour),
             templates: Vec::new(),
+            values_type: scope::values_type(flavour),
         };
         scopes.chart(ChartTree::ROOT, self.values);
         let by_name = scopes.templates.into_iter();
@@ -279,8 +280,10 @@ impl Run<'_> {
         // Deep ones first, and each depth backwards, as Helm does it: the last definition of a
         // name is that of the outermost chart.
         let mut order: Vec<&Ready> = templates.values().collect();
-        let depth = |ready: &Ready| ready.name.matches('/').count();
-        order.sort_by(|a, b| depth(b).cmp(&depth(a)).then_with(|| b.name.cmp(&a.name)));
+        order.sort_by_cached_key(|ready| {
+            let depth = ready.name.matches('/').count();
+            std::cmp::Reverse((depth, ready.name.clone()))
+        });
         let faults = Faults {
             tree: self.tree,
             flavour: self.prepared.flavour,
@@ -290,11 +293,12 @@ impl Run<'_> {
         };
         let parsed = self.prepared.parsed(self.tree, &order, &faults)?;
         let mut outputs = BTreeMap::new();
+        let values_type = scope::values_type(self.prepared.flavour);
         for ready in order {
             if gopath::base(&ready.name).starts_with('_') {
                 continue;
             }
-            let current = scope::template_value(ready, self.prepared.flavour);
+            let current = scope::template_value(ready, &values_type);
             ready.dot.set("Template", current);
             let dot = gotemplate::Value::Map(ready.dot.clone());
             let output = parsed
@@ -314,7 +318,6 @@ impl Run<'_> {
         let mut rendered = Rendered::default();
         let mut sorted = Sorted::default();
         let mut fault = None;
-        let mut everything = String::new();
         let root_notes = format!("{}/templates/NOTES.txt", self.prepared.chart.name());
         for (name, (chart, index, output)) in &outputs {
             let text = output.text();
@@ -322,12 +325,6 @@ impl Run<'_> {
                 if *name == root_notes {
                     rendered.notes = text;
                 }
-                continue;
-            }
-            if !text.trim().is_empty() {
-                everything.push_str(&format!("---\n# Source: {name}\n{text}\n"));
-            }
-            if fault.is_some() {
                 continue;
             }
             let chart = &self.tree.node(*chart).chart;
@@ -343,10 +340,13 @@ impl Run<'_> {
                 line: &line,
             };
             fault = sorted.add(&file, flavour).err();
+            if fault.is_some() {
+                break;
+            }
         }
         if let Some(mut fault) = fault {
             if let HelmError::Output { rendered, .. } = &mut fault {
-                *rendered = everything;
+                *rendered = everything(&outputs);
             }
             return Err(fault);
         }
@@ -378,4 +378,16 @@ impl Run<'_> {
             self.crds(*child, found);
         }
     }
+}
+
+// All that was rendered, for people who look for a fault in it.
+fn everything(outputs: &BTreeMap<String, (NodeId, usize, Output)>) -> String {
+    let mut text = String::new();
+    for (name, (_, _, output)) in outputs {
+        let part = output.text();
+        if !name.ends_with("NOTES.txt") && !part.trim().is_empty() {
+            text.push_str(&format!("---\n# Source: {name}\n{part}\n"));
+        }
+    }
+    text
 }

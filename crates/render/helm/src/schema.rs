@@ -17,6 +17,12 @@ use model::{Map, Value};
 /// How deep schemas may lead into each other.
 pub(crate) const DEPTH_MAX: usize = 512;
 
+/// Whether a chart, or one inside it, has a schema.
+pub(crate) fn is_there(tree: &ChartTree, id: NodeId) -> bool {
+    let node = tree.node(id);
+    node.chart.schema.is_some() || node.dependencies.iter().any(|child| is_there(tree, *child))
+}
+
 /// Checks values against a chart's schema and those of all charts inside it.
 pub(crate) fn validate(
     tree: &ChartTree,

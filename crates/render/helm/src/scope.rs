@@ -6,7 +6,7 @@ use crate::files::Files;
 use crate::render::Release;
 use crate::tree::{ChartTree, NodeId};
 use crate::{Flavour, gopath};
-use gotemplate::{Element, List, Map, Method, Named, Struct, Type, Value};
+use gotemplate::{Answer, Element, List, Map, Method, Named, Struct, Type, Value};
 use std::rc::Rc;
 
 /// A template ready to be run.
@@ -29,6 +29,8 @@ pub(crate) struct Scopes<'a> {
     pub(crate) release: Value,
     pub(crate) capabilities: Value,
     pub(crate) templates: Vec<Ready>,
+    /// The type of `.` and `.Template`.
+    pub(crate) values_type: Rc<Named>,
 }
 
 impl Scopes<'_> {
@@ -36,13 +38,12 @@ impl Scopes<'_> {
     pub(crate) fn chart(&mut self, id: NodeId, values: &Map) -> Map {
         let node = self.tree.node(id);
         let subcharts = Map::default();
-        let named = |map: &Map| Value::Map(map.under(&values_type(self.flavour)));
         let scope = Map::default();
         scope.set("Chart", chart_value(self.tree, id, self.flavour));
         scope.set("Files", Files::of(&node.chart, self.flavour));
         scope.set("Release", self.release.clone());
         scope.set("Capabilities", self.capabilities.clone());
-        scope.set("Values", named(values));
+        scope.set("Values", Value::Map(as_values(values, self.flavour)));
         scope.set("Subcharts", Value::Map(subcharts.clone()));
         for child in &node.dependencies {
             let name = &self.tree.node(*child).name;
@@ -58,7 +59,7 @@ impl Scopes<'_> {
     fn list(&mut self, id: NodeId, scope: &Map) {
         let node = self.tree.node(id);
         let path = self.tree.full_path(id);
-        let dot = scope.under(&values_type(self.flavour));
+        let dot = scope.under(&self.values_type);
         for (index, file) in node.chart.templates.iter().enumerate() {
             if node.chart.is_library() && !gopath::base(&file.name).starts_with('_') {
                 continue;
@@ -74,12 +75,45 @@ impl Scopes<'_> {
     }
 }
 
-/// Go's type of values.
+/// Helm's type of values; nobody calls methods of `.` itself.
 pub(crate) fn values_type(flavour: Flavour) -> Rc<Named> {
     Rc::new(Named {
         name: format!("{}.Values", package(flavour)),
         methods: Vec::new(),
     })
+}
+
+// The same table as Helm's type of values, with its methods.
+fn as_values(map: &Map, flavour: Flavour) -> Map {
+    let method = |name: &'static str, params: Vec<Type>, call: fn(&Map, &str) -> Answer| {
+        let map = map.clone();
+        Method::new(name, params, move |arguments| {
+            let argument = arguments.first().and_then(Value::as_text);
+            let argument = argument.map(|text| text.lossy().into_owned());
+            call(&map, &argument.unwrap_or_default())
+        })
+    };
+    let named = Rc::new(Named {
+        name: format!("{}.Values", package(flavour)),
+        methods: vec![
+            method("AsMap", Vec::new(), |map, _| Ok(Value::Map(map.clone()))),
+            method("YAML", Vec::new(), |map, _| {
+                let plain = crate::values::coalesce::plain_map(map);
+                Ok(Value::from(yaml::to_string(&model::Value::Object(plain))))
+            }),
+            method("Table", vec![Type::String], |map, path| {
+                let found = crate::tree::table(map, path);
+                found
+                    .map(Value::Map)
+                    .map_err(|part| format!("{part:?} is not a table"))
+            }),
+            method("PathValue", vec![Type::String], |map, path| {
+                let key = path.rsplit('.').next().unwrap_or(path);
+                crate::tree::path_value(map, path).ok_or_else(|| format!("{key:?} is not a value"))
+            }),
+        ],
+    });
+    map.under(&named)
 }
 
 fn package(flavour: Flavour) -> &'static str {
@@ -90,11 +124,11 @@ fn package(flavour: Flavour) -> &'static str {
 }
 
 /// `.Template` of a file.
-pub(crate) fn template_value(ready: &Ready, flavour: Flavour) -> Value {
+pub(crate) fn template_value(ready: &Ready, named: &Rc<Named>) -> Value {
     let map = Map::default();
     map.set("Name", Value::from(ready.name.as_str()));
     map.set("BasePath", Value::from(ready.base_path.as_str()));
-    Value::Map(map.under(&values_type(flavour)))
+    Value::Map(map.under(named))
 }
 
 /// `.Release`.

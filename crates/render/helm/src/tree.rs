@@ -436,7 +436,7 @@ pub(crate) fn table(values: &Map, path: &str) -> Result<Map, String> {
 }
 
 // The value at a path, when it is there and no table.
-fn path_value(values: &Map, path: &str) -> Option<Value> {
+pub(crate) fn path_value(values: &Map, path: &str) -> Option<Value> {
     let (table_path, key) = path.rsplit_once('.').unwrap_or(("", path));
     let holder = if table_path.is_empty() && !path.starts_with('.') {
         values.clone()

@@ -15,6 +15,8 @@ mod host;
 
 /// Which program may render what we refuse; empty means that nobody may.
 const EXEC_SETTING: &str = "TIPHYS_HELM_EXEC";
+/// How much work a chart may make of one command.
+const STEPS_MAX: u64 = 20_000_000_000;
 /// Whose habits count: `v3` or `v4`.
 const FLAVOUR_SETTING: &str = "TIPHYS_HELM_FLAVOUR";
 
@@ -191,6 +193,8 @@ impl World for Here {
             random.fill(bytes).expect("the system gives random bytes");
         });
         let mut context = gotemplate::Context::new((seconds, now.subsec_nanos()), entropy);
+        // Whoever types a command can stop it; charts that make many keys take long.
+        context.limits.steps = STEPS_MAX;
         if template.validate {
             context.host = Box::new(cluster::Cluster::connect(&template.cluster)?);
         }
