@@ -34,8 +34,18 @@ pub(crate) enum Profile {
 }
 
 impl Sandbox {
-    /// Builds the program and starts a sandbox in memory, with the tokens tests use.
+    /// Builds the program and starts a sandbox in memory, with the tokens tests use: an API server
+    /// alone, as the real ones that recordings are made of.
     pub(crate) fn start(profile: Profile) -> Result<Self, Box<dyn std::error::Error>> {
+        Self::with(profile, &["--workloads", "off"])
+    }
+
+    /// The same with controllers, scheduler and kubelet.
+    pub(crate) fn with_workloads(profile: Profile) -> Result<Self, Box<dyn std::error::Error>> {
+        Self::with(profile, &[])
+    }
+
+    fn with(profile: Profile, more: &[&str]) -> Result<Self, Box<dyn std::error::Error>> {
         let mut build = cargo();
         build.args(["build", "--package", "cli", "--quiet"]);
         if profile == Profile::Release {
@@ -50,8 +60,7 @@ impl Sandbox {
             .arg(folder.join("own"))
             .args(["--token", &format!("{ADMIN_TOKEN}=admin,system:masters")])
             .args(["--token", &format!("{USER_TOKEN}=somebody")])
-            // What is compared with is an API server without nodes.
-            .args(["--workloads", "off"])
+            .args(more)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()?;

@@ -8,7 +8,7 @@ mod kustomize;
 pub(crate) mod outside;
 pub(crate) mod plane;
 pub(crate) mod sessions;
-mod show;
+pub(crate) mod show;
 mod template;
 mod test;
 mod up;

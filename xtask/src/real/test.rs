@@ -76,6 +76,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if wanted("workloads") {
         workloads::check()?;
     }
+    if wanted("show") {
+        show::run()?;
+    }
     summarise(&reports)
 }
 
