@@ -3,7 +3,7 @@
 //! With `--real` a fresh real server takes the sandbox's place: two real servers must agree in
 //! everything that is compared, or the comparison itself is wrong.
 
-use super::{git, kustomize, plane, sessions, template, workloads, yaml};
+use super::{git, kustomize, plane, sessions, show, template, workloads, yaml};
 use crate::Outcome;
 use crate::sandbox::{Profile, Sandbox};
 use conformance::differences::Allowed;
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     /// Keep what the real kustomize prints for the cases as their recordings
     #[arg(long)]
     record: bool,
-    /// Only these parts: `replay`, `kubectl`, `helm3`, `helm4`, `workloads`, `kustomize`, `git`, `yaml`,
+    /// Only these parts: `replay`, `kubectl`, `helm3`, `helm4`, `workloads`, `show`, `kustomize`, `git`, `yaml`,
     /// `template`, `helm-template`, `charts`
     #[arg(long, value_delimiter = ',', value_name = "PART")]
     only: Vec<String>,

@@ -7,6 +7,7 @@
 //! | fence | what it does |
 //! |---|---|
 //! | `yaml` | applies the manifests, in order; `$NS` is the scenario's namespace |
+//! | `yaml by NAME` | the same as another field manager, without force |
 //! | `patch Kind/name[/subresource]` | merges the YAML into the object |
 //! | `delete` | deletes `Kind/name [orphan|foreground|background] [grace N]`, one a line |
 //! | `evict` | evicts `Pod/name`, one a line |
@@ -48,7 +49,11 @@ pub(crate) struct Step {
 /// What a block does.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
-    Apply(Vec<Value>),
+    Apply {
+        manifests: Vec<Value>,
+        /// Somebody else, who takes no field by force.
+        other: Option<String>,
+    },
     Patch {
         subject: String,
         subresource: Option<String>,
@@ -186,7 +191,14 @@ type Block = [(usize, String)];
 fn act(fence: &str, block: &Block, namespace: &str) -> Result<Act, Fault> {
     let words: Vec<&str> = fence.split_whitespace().collect();
     match words.as_slice() {
-        ["yaml"] => Ok(Act::Apply(manifests(block)?)),
+        ["yaml"] => Ok(Act::Apply {
+            manifests: manifests(block)?,
+            other: None,
+        }),
+        ["yaml", "by", name] => Ok(Act::Apply {
+            manifests: manifests(block)?,
+            other: Some((*name).to_owned()),
+        }),
         ["patch", subject] => patch(subject, block),
         ["delete"] => block
             .iter()
@@ -297,7 +309,10 @@ mod tests {
             (case.title.as_str(), case.shows.len(), case.steps.len()),
             ("Title", 2, 3)
         );
-        let Act::Apply(given) = &case.steps[0].act else {
+        let Act::Apply {
+            manifests: given, ..
+        } = &case.steps[0].act
+        else {
             panic!()
         };
         assert_eq!(given[0]["metadata"]["name"], "t-x-a");
@@ -310,6 +325,27 @@ mod tests {
             panic!()
         };
         assert_eq!(within.as_secs(), 5);
+    }
+
+    // What only a controller of applications can show is not asked of a cluster: policies and
+    // waves of hooks, Lua, child applications, commits.
+    const SHOWN: &[&str] = &[
+        "H01", "H02", "H03", "H04", "H05", "H06", "H07", "H08", "H09", "H10", "H12", "H13", "H14",
+        "H15", "W01", "W02", "W03", "W04", "W05", "W06", "W07", "W08", "W09", "W10", "W11", "W13",
+        "W14", "W16", "W17", "W18", "W19", "W20", "W21", "W22",
+    ];
+
+    #[test]
+    fn every_failure_that_a_cluster_can_show_is_shown() {
+        let cases = load(&crate::folder().join("cases")).unwrap();
+        assert!(cases.len() >= 60);
+        let shown: Vec<&str> = cases
+            .iter()
+            .flat_map(|c| &c.shows)
+            .map(String::as_str)
+            .collect();
+        let missing: Vec<&&str> = SHOWN.iter().filter(|code| !shown.contains(code)).collect();
+        assert_eq!(missing, Vec::<&&str>::new());
     }
 
     #[test]

@@ -117,9 +117,9 @@ impl Play<'_> {
 
     fn step(&mut self, line: usize, act: &Act) -> Result<(), TargetError> {
         match act {
-            Act::Apply(manifests) => {
+            Act::Apply { manifests, other } => {
                 for manifest in manifests {
-                    self.apply(manifest)?;
+                    self.apply(manifest, other.as_deref())?;
                 }
             }
             Act::Patch {
@@ -157,10 +157,13 @@ impl Play<'_> {
         Ok(())
     }
 
-    fn apply(&mut self, manifest: &Value) -> Result<(), TargetError> {
+    fn apply(&mut self, manifest: &Value, other: Option<&str>) -> Result<(), TargetError> {
         let kind = kinds::of(manifest);
         let name = manifest["metadata"]["name"].as_str().unwrap_or("");
-        let query = "fieldManager=scenario&force=true";
+        let query = match other {
+            None => "fieldManager=scenario&force=true".to_owned(),
+            Some(name) => format!("fieldManager={name}"),
+        };
         let path = format!("{}/{name}?{query}", kind.path(&self.namespace));
         let subject = format!("{}/{name}", kind.kind);
         let custom = kinds::named(&kind.kind).is_none();
