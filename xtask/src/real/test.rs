@@ -3,7 +3,7 @@
 //! With `--real` a fresh real server takes the sandbox's place: two real servers must agree in
 //! everything that is compared, or the comparison itself is wrong.
 
-use super::{git, kustomize, plane, sessions, template, workloads, yaml};
+use super::{git, kustomize, plane, sessions, show, template, workloads, yaml};
 use crate::Outcome;
 use crate::sandbox::{Profile, Sandbox};
 use conformance::differences::Allowed;
