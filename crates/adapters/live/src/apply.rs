@@ -3,6 +3,8 @@
 use crate::LiveError;
 use crate::api::{Cluster, MANAGER};
 use crate::discovery::Served;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use engine::annotation::{HOOK_FINALIZER, has_sync_option};
 use http::Method;
 use model::{GroupVersionKind, Value, json, meta};
@@ -46,29 +48,9 @@ fn fold_string_data(secret: &mut Value) {
     if let Some(data) = data.as_object_mut() {
         for (key, value) in text {
             let plain = value.as_str().unwrap_or("").as_bytes();
-            data.insert(key, encode(plain).into());
+            data.insert(key, STANDARD.encode(plain).into());
         }
     }
-}
-
-fn encode(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let word = chunk
-            .iter()
-            .fold(0_u32, |word, byte| word << 8 | u32::from(*byte))
-            << (8 * (3 - chunk.len()));
-        for at in 0..4 {
-            let letter = LETTERS[(word >> (18 - 6 * at)) as usize & 63];
-            text.push(if at <= chunk.len() {
-                char::from(letter)
-            } else {
-                '='
-            });
-        }
-    }
-    text
 }
 
 impl Cluster {
@@ -230,19 +212,6 @@ fn shown(gvk: &GroupVersionKind, served: &Served, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_the_usual_one() {
-        for (plain, text) in [
-            ("", ""),
-            ("a", "YQ=="),
-            ("ab", "YWI="),
-            ("abc", "YWJj"),
-            ("abcd", "YWJjZA=="),
-        ] {
-            assert_eq!(encode(plain.as_bytes()), text);
-        }
-    }
 
     #[test]
     fn an_apply_of_what_is_there_changes_nothing() {

@@ -3,6 +3,7 @@
 use super::{
     Action, Operation, OperationPhase, Progress, Stage, TaskState, end, is_of_failure, slot, wait,
 };
+use crate::hook::Phase;
 use crate::plan::Deed;
 use model::Timestamp;
 
@@ -52,7 +53,8 @@ fn namespace(operation: &mut Operation, now: Timestamp) -> Vec<Action> {
         p.task.key.kind == "Namespace"
             && p.task.key.group.is_empty()
             && p.task.live.is_none()
-            && p.task.why == "CreateNamespace=true"
+            && p.task.deed == Deed::Apply
+            && p.task.slot.phase == Phase::PreSync
     };
     let found = operation.ids(is_first);
     let Some(id) = found.first().copied().filter(|_| !operation.policy.dry_run) else {
